@@ -174,7 +174,7 @@ class Invitation(models.Model):
     roles = models.JSONField(default=list)
     domains: Any = models.ManyToManyField(Domain, blank=True)
     invited_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -171,7 +171,13 @@ def add_person(
         if not (is_new or is_own(user, benchmark)):
             return _invite(**place, actor=actor), ""
         membership = join(**place, actor=actor, is_new=is_new)
-        return membership, create_link(user=user, made_by=actor)
+        # Who was taken out and added again is no way round what `renew_link` asks for.
+        return membership, "" if has_decided(user) else create_link(user=user, made_by=actor)
+
+
+def has_decided(user: User) -> bool:
+    """Whether something stands under the person's name, which a link's holder could add to."""
+    return Event.objects.filter(actor=user).exists()
 
 
 def _invite(
@@ -193,21 +199,30 @@ def _invite(
 
 
 def accept_invitation(*, invitation: Invitation, actor: User) -> Membership:
-    """The place is theirs. Raises Refused for somebody else's invitation, or one that is over."""
+    """The place is theirs. Raises Refused for somebody else's invitation, one that is over, and
+    one by somebody who may not invite any more."""
     with transaction.atomic():
         _hold(invitation.benchmark)
         if invitation.user_id != actor.pk or not Invitation.objects.filter(pk=invitation.pk):
             raise Refused("This invitation is over. Ask for another one.")
+        if not _may_invite(invitation.invited_by, invitation.benchmark):
+            raise Refused("Who invited you is no admin any more. Ask another admin.")
         _note_invitation(actor, "accept invitation", invitation)
-        membership = join(
+        return join(
             benchmark=invitation.benchmark,
             user=actor,
             roles=invitation.roles,
             domains=list(invitation.domains.all()),
             actor=invitation.invited_by,
         )
-        invitation.delete()
-    return membership
+
+
+def _may_invite(user: User | None, benchmark: Benchmark) -> bool:
+    """By now; nobody is the terminal."""
+    if user is None:
+        return True
+    place = Membership.objects.filter(user=user, benchmark=benchmark).first()
+    return place is not None and Role.ADMIN in place.roles
 
 
 def end_invitation(*, invitation: Invitation, actor: User) -> None:
@@ -228,9 +243,14 @@ def join(
     actor: User | None,
     is_new: bool = False,
 ) -> Membership:
-    """Make somebody who has an account a member; `is_new` if it was made for this."""
+    """Make somebody who has an account a member; `is_new` if it was made for this.
+
+    What they were offered before is over.
+    """
     _check_roles(roles)
     with transaction.atomic():
+        _hold(benchmark)
+        Invitation.objects.filter(benchmark=benchmark, user=user).delete()
         membership = Membership.objects.create(user=user, benchmark=benchmark, roles=list(roles))
         membership.domains.set(_own(benchmark, domains))
         _note(actor, ADD, membership, is_new=is_new)
@@ -279,7 +299,7 @@ def renew_link(*, membership: Membership, actor: User, site: str) -> str:
                 "Whoever runs the site makes a link: under Sign-in requests once the person asked "
                 "for one, or by manage.py sign_in_link."
             )
-        if Event.objects.filter(actor=user).exists():
+        if has_decided(user):
             token = agree_to_link(user=user, actor=actor, site=site)
         else:
             token = create_link(user=user, made_by=actor)

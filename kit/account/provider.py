@@ -114,7 +114,8 @@ class ProviderBackend(OIDCAuthenticationBackend):  # type: ignore[misc]
         try:
             with transaction.atomic():
                 user = _account_of(claims)
-                groups = claims.get("groups") or []
+                said = claims.get("groups")
+                groups = said if isinstance(said, list) else []  # some send one word
                 came_through_provider.send(ProviderBackend, user=user, groups=groups)
         except NotLet as error:
             self.request.refused_by_provider = str(error)

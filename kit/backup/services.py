@@ -52,7 +52,7 @@ def back_up(path: Path, *, with_files: bool = True, say: Say = lambda _: None) -
                 "made_at": timezone.now(),
                 "database": connection.vendor,
                 "data_folder": str(settings.ASSAY_DATA),
-                "key": _fingerprints()[0],
+                "key": _fingerprint(settings.SEED_KEY),
                 "migrations": sorted(loader.applied_migrations),
                 "tables": listed,
                 "gone_meanwhile": gone,
@@ -92,10 +92,10 @@ def restore(path: Path, *, keep_version: bool = False, say: Say = lambda _: None
     restored.send(sender=None, before=Path(manifest["data_folder"]))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    if manifest["key"] not in _fingerprints() and not _takes_key(reader):
+    if manifest["key"] != _fingerprint(settings.SEED_KEY) and not _takes_key(reader):
         say(
-            "The secret key is another one than that of the backup: put that one into "
-            "SECRET_KEY_FALLBACKS, or votes cast before count as altered."
+            "The key of the backup is another one: set SEED_KEY to that one, or votes cast before "
+            "count as altered, and orders, pseudonyms and fences are others."
         )
 
 
@@ -145,12 +145,15 @@ def _files() -> Iterator[tuple[str, Path]]:
 
 
 def _holds_our_key(kept: Path) -> bool:
-    return kept.is_file() and kept.read_text("ascii").split("\n")[0].strip() == settings.SECRET_KEY
+    return kept.is_file() and _first_line(kept.read_text("ascii")) == settings.SECRET_KEY
 
 
-def _fingerprints() -> list[str]:
-    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    return [salted_hmac("kit.backup", "key", secret=key).hexdigest() for key in keys]
+def _first_line(text: str) -> str:
+    return text.split("\n")[0].strip()
+
+
+def _fingerprint(key: str) -> str:
+    return salted_hmac("kit.backup", "key", secret=key).hexdigest()
 
 
 def _targets(manifest: dict[str, Any], loader: MigrationLoader) -> list[tuple[str, str]]:
@@ -245,7 +248,9 @@ def _takes_key(reader: archive.Reader) -> bool:
     """Put the backup's key in place of the one that `make setup` made, if both lie in files."""
     kept = settings.ASSAY_DATA / _KEY
     found = [source.read() for name, source in reader.files() if name == _KEY]
-    if not found or not _holds_our_key(kept):
+    if not found or not _holds_our_key(kept) or settings.SEED_KEY != settings.SECRET_KEY:
+        return False
+    if _fingerprint(_first_line(found[0].decode("ascii"))) != reader.manifest["key"]:
         return False
     kept.write_bytes(found[0])
     return True

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.safety import read_mail_server
-from corpus.benchmarks.services import add_person, renew_link
+from corpus.benchmarks.services import add_person, remove_person, renew_link
 from corpus.models import Membership
 from kit import audit
 from kit.account.links import AGREED_FOR, create_link, mail_links, use_link
@@ -246,6 +246,15 @@ def test_a_link_to_somebody_with_decisions_takes_two_admins(decided) -> None:
         *[("agree to sign-in link", "boss")] * 2,
         ("renew sign-in link", "vice"),
     ]
+
+
+def test_who_is_taken_out_and_added_again_gets_no_link_by_that(decided) -> None:
+    member, _ = decided
+    remove_person(membership=member, actor=None)
+    again, token = add_person(
+        benchmark=member.benchmark, username="ann", roles=["annotator"], actor=None
+    )
+    assert (again.user, token) == (member.user, "")
 
 
 def test_what_the_first_admin_wanted_a_week_ago_is_over(decided) -> None:

@@ -178,3 +178,18 @@ def test_a_new_name_that_reads_like_one_that_is_there_is_refused(here, name) -> 
     with pytest.raises(Refused, match="reads like annotator-9"):
         add(here, name)
     assert add(here, "annotator-8")[0].user.username == "annotator-8"
+
+
+def test_invitation_ends_with_its_maker_and_with_another_way_in(here, there) -> None:
+    user = with_password(add(here)[0].user)
+    boss = make_member(there, "boss", "admin")
+    make_member(there, "vice", "admin")
+    asked = {"benchmark": there, "username": "annotator-9", "roles": ["admin"]}
+    invitation, _ = people.add_person(**asked, actor=boss)
+    people.remove_person(membership=Membership.objects.get(user=boss), actor=None)
+    with pytest.raises(Refused, match="no admin any more"):
+        people.accept_invitation(invitation=invitation, actor=user)
+    people.join(benchmark=there, user=user, roles=["annotator"], domains=[], actor=None)
+    with pytest.raises(Refused, match="is over"):
+        people.accept_invitation(invitation=invitation, actor=user)
+    assert Membership.objects.get(user=user, benchmark=there).roles == ["annotator"]
