@@ -15,9 +15,9 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from tests import flush, migrated
 
-# How long an example takes says more about the machine than about the code. The gate tries as many
-# as Hypothesis means to (--hypothesis-profile=full), `make test` a few.
-hypothesis_settings.register_profile("full", deadline=None)
+# How long an example takes says more about the machine than about the code. The gate tries fifty
+# (--hypothesis-profile=full), `make test` twelve.
+hypothesis_settings.register_profile("full", deadline=None, max_examples=50)
 hypothesis_settings.register_profile("suite", deadline=None, max_examples=12)
 hypothesis_settings.load_profile("suite")
 

@@ -45,8 +45,12 @@ _EXPIRE: Final = [
     "WHERE status = 'running' AND owner LIKE ?"
     for table in _TABLES
 ]
-# Waits for whoever holds rows.
-_TOUCH: Final = [f"UPDATE {table} SET fence = fence" for table in _TABLES]
+# Waits for whoever holds rows that all workers write, in a transaction or between two of them.
+_TOUCH: Final = [
+    *[f"UPDATE {table} SET fence = fence" for table in _TABLES],
+    "UPDATE llm_account SET name = name",
+    "UPDATE llm_ratelimit SET endpoint = endpoint",
+]
 _OWNERS: Final = " UNION ALL ".join(
     f"SELECT '{table}', id, owner, status FROM {table} WHERE owner <> ''" for table in _TABLES
 )
@@ -260,6 +264,8 @@ class Reaper:
     def _expire_at_once(self, life: Life) -> set[tuple[str, int]]:
         """End the leases of a stopped worker; what it holds, or nothing where locks forbid it."""
         soon = self._database.change_soon
+        if not all(soon(touch) for touch in _TOUCH):
+            return set()
         if not all(soon(expire, f"%:{life.pid}") for expire in _EXPIRE):
             return set()
         return {place for place, last in self._owners().items() if last == (life.pid, "running")}

@@ -36,7 +36,7 @@ def web(world) -> Iterator[str]:
         "DATABASE_URL": database_url(),
         "ASSAY_PLAIN_STATIC": "1",
     }
-    process = subprocess.Popen(web_command("127.0.0.1", port), cwd=ROOT, env=setting)
+    process = subprocess.Popen(web_command("127.0.0.1", port, 2), cwd=ROOT, env=setting)
     try:
         wait_for_port(port, process)
         yield f"http://127.0.0.1:{port}"
