@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 ASSAY_DATA ?= $(CURDIR)/var
+SHOTS ?= $(ASSAY_DATA)/screens
 export ASSAY_DATA
 # A third of the suite's time is waiting: for servers of its own, for the disk. Files that are named
 # (ARGS=tests/kit/test_words.py) have begun before a second process is there: -n in ARGS goes first.
@@ -34,8 +35,8 @@ check: $(VENV)/dev.stamp ## style, types, import contracts, migrations, template
 	$(PY) .ci/with-key $(VENV)/bin/mypy
 	$(VENV)/bin/djlint templates --lint --quiet
 
-e2e: $(VENV)/dev.stamp ## the whole path in headless Chromium (apt: chromium)
-	$(PY) -m pytest -p playwright -m e2e -n 2 --dist loadfile tests/e2e $(ARGS)
+e2e: $(VENV)/dev.stamp ## the whole path in headless Chromium (apt: chromium); pictures in SHOTS
+	SHOTS="$(SHOTS)" $(PY) -m pytest -p playwright -m e2e -n 2 --dist loadfile tests/e2e $(ARGS)
 
 test-services: $(VENV)/dev.stamp ## the suite, slow and fault tests on PostgreSQL, Redis, RabbitMQ
 	.ci/services $(PY) $(PART)

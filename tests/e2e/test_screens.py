@@ -1,8 +1,10 @@
 """Every screen of the demo, by role: it answers, fits its window and keeps the browser quiet."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Response, expect
@@ -41,7 +43,8 @@ SCREENS = {
         *ONE_OF_EACH,
         *REVIEW,
         *(f"{HOME}{name}/" for name in ("vote", "debates/new", "import", "import/1", "people")),
-        *(f"{HOME}{name}/" for name in ("people/1", "releases", "rescoring/samples")),
+        *(f"{HOME}{name}/" for name in ("people/1", "releases", "releases/1", "releases/2")),
+        f"{HOME}rescoring/samples/",
         *(f"{HOME}qualification/{name}/" for name in ("rules", "bank")),
         *(f"{HOME}{name}/" for name in ("assignments", "progress", "voting", "cleaning/new")),
         *(f"{HOME}{name}/" for name in ("retrieval/compute", "pools/new", "prompts")),
@@ -64,6 +67,8 @@ WEIGHT = """() => {
   return [all.length, all.reduce((sum, each) => sum + each.encodedBodySize, 0) / 1000];
 }"""
 MOST_FILES, MOST_KB = 12, 60
+# A folder for pictures of every screen (`make e2e`), by person and look; "" for none.
+SHOTS = os.environ.get("SHOTS", "")
 INKS = """() => [getComputedStyle(document.body).color,
                  getComputedStyle(document.body).backgroundColor]"""
 
@@ -145,6 +150,9 @@ def test_screens_answer_fit_and_stay_quiet(enter, axe, person: str) -> None:
             faults.append(f"{path}: {files} files, {weight:.0f} kB")
         for look in LOOKS:
             visitor.turn_to(look)
+            if SHOTS:
+                shot = Path(SHOTS, person, look, f"{re.sub('[^a-z0-9]+', '-', path)[1:] or 'home'}")
+                visitor.page.screenshot(path=f"{shot}.jpeg", quality=70, full_page=True)
             if (excess := visitor.page.evaluate(TOO_WIDE)) > 0:
                 faults.append(f"{path}, {look}: {excess} px too wide")
             # In the same window nothing but the colours is another; the narrowest has the parts

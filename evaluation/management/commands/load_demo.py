@@ -1,5 +1,6 @@
 """The demo benchmark with its five people, on the first start of an empty Assay."""
 
+from collections import defaultdict
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,31 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
+from annotate.exams.bank import draw_items
+from annotate.models import EscalationCase
+from annotate.voting.services import cast_vote
 from corpus.benchmarks.services import add_person
 from corpus.cleaning.services import start_cleaning
 from corpus.computing import services as computing
 from corpus.computing.models import Method
-from corpus.models import Benchmark, CleaningPreset, CorpusVersion, Role
+from corpus.models import (
+    Benchmark,
+    CleaningPreset,
+    CorpusVersion,
+    Judgment,
+    Passage,
+    Pool,
+    PoolEntry,
+    Query,
+    Role,
+)
+from debate.dream import Verdict
+from debate.models import RunKind
+from debate.runs.configuration import RunConfig
+from debate.runs.outcomes import Outcome, store_outcomes
 from debate.runs.services import start_run
+from evaluation.releases.building import carry_out
+from evaluation.releases.services import start_here
 from evaluation.scores.sheets import request_sheet
 from llm import endpoints
 
@@ -28,6 +48,10 @@ PEOPLE = {
     "reviewer": Role.REVIEWER,
     "admin": Role.ADMIN,
 }
+# Versions, and whether they are final.
+RELEASES = {"0.1.0": False, "1.0.0": True}
+# In the votes that the demo makes up, every so manieth of a person is wrong.
+_WRONG = {"annotator-1": 12, "annotator-2": 7, "annotator-3": 5}
 # Two systems that differ in what they make of long passages.
 SYSTEMS: dict[str, dict[str, Any]] = {
     "BM25": {},
@@ -62,10 +86,13 @@ class Command(BaseCommand):
             stdout=StringIO(),
         )
         benchmark = Benchmark.objects.get(slug=SLUG)
+        _first_releases(benchmark)
         with transaction.atomic():
             for username, role in PEOPLE.items():
                 add_person(benchmark=benchmark, username=username, roles=[role], actor=None)
+            _first_exam(benchmark)
             self._first_run(benchmark)
+            _first_votes(benchmark)
             _first_systems(benchmark)
             _first_cleaning(benchmark)
 
@@ -82,6 +109,70 @@ class Command(BaseCommand):
                 actor=None,
                 name="First run: the demo's pairs, two agents, two rounds",
             )
+
+
+def _first_releases(benchmark: Benchmark) -> None:
+    """A draft and a final release of the texts as they were loaded, made here in a moment."""
+    here = set(benchmark.releases.values_list("version", flat=True))
+    for version, final in RELEASES.items():
+        folder = Path(settings.RELEASES) / SLUG / version
+        if version not in here:
+            carry_out(start_here(benchmark=benchmark, version=version, folder=folder, final=final))
+
+
+def _first_votes(benchmark: Benchmark) -> None:
+    """Pairs of known labels before people alone, and made-up votes on them: enough to read an
+    agreement with its interval. Each person is wrong as often as `_WRONG` says."""
+    pairs = _known_pairs(benchmark)
+    pool = Pool.objects.create(benchmark=benchmark, name="Gold and passages of other queries")
+    PoolEntry.objects.bulk_create(
+        PoolEntry(pool=pool, query=query, passage=passage) for query, passage, _ in pairs
+    )
+    run = start_run(
+        benchmark=benchmark,
+        pool=pool,
+        endpoint=endpoints.practice(""),
+        actor=None,
+        name="Made-up votes: people alone",
+        config=RunConfig(kind=RunKind.HUMAN_ONLY),
+        claimed=True,
+    )
+    debates = list(run.debates.order_by("pk"))
+    store_outcomes(run=run, outcomes=[Outcome(d.pk, Verdict("escalated")) for d in debates])
+    run.finish(done=len(debates))
+    truth = {(query.pk, passage.pk): label for query, passage, label in pairs}
+    voters = [User.objects.get(username=name) for name in _WRONG]
+    cases = EscalationCase.objects.filter(pk__in=run.debates.values("case")).order_by("pk")
+    for number, case in enumerate(cases):
+        right = truth[case.query_id, case.passage_id]
+        for voter, every in zip(voters, _WRONG.values(), strict=True):
+            is_wrong = number % every == every - 1
+            cast_vote(case=case, voter=voter, label=1 - right if is_wrong else right)
+
+
+def _known_pairs(benchmark: Benchmark) -> list[tuple[Query, Passage, int]]:
+    """Two gold passages of each query (1), and gold of another (0) that is in no pool."""
+    gold = Judgment.objects.original().filter(query__domain__benchmark=benchmark, label=1)
+    of_query: defaultdict[Query, list[Passage]] = defaultdict(list)
+    for label in gold.select_related("query", "passage").order_by("pk"):
+        of_query[label.query].append(label.passage)
+    found = []
+    for query, passages in of_query.items():
+        others = [q for q in of_query if q.domain_id == query.domain_id and q != query]
+        taken = {each.pk for each in passages}
+        taken |= set(PoolEntry.objects.filter(query=query).values_list("passage", flat=True))
+        foreign = next((p for q in others for p in of_query[q] if p.pk not in taken), None)
+        found += [(query, passage, 1) for passage in passages[:2]]
+        found += [(query, foreign, 0)] if foreign else []
+    return found
+
+
+def _first_exam(benchmark: Benchmark) -> None:
+    """Questions for an exam and for practice, drawn from the gold; nobody is asked to pass it."""
+    admin = User.objects.get(username="admin")
+    for domain in benchmark.domains.all():
+        draw_items(domain=domain, actor=admin, count=10)
+        draw_items(domain=domain, actor=admin, count=4, practice=True)
 
 
 def _first_systems(benchmark: Benchmark) -> None:
