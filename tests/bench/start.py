@@ -31,7 +31,7 @@ member = Membership.objects.get(benchmark=benchmark, user__username="admin")
 access = Access(member.user, benchmark, member)
 waits = []
 for number in range({jobs}):
-    release = start_release(access=access, version=f"0.{{number}}.0")
+    release = start_release(access=access, version=f"3.{{number}}.0")
     while release.started_at is None:
         time.sleep(0.01)
         release.refresh_from_db()
