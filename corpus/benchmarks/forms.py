@@ -1,10 +1,13 @@
 """Forms of benchmarks and people."""
 
+import re
 from typing import Any
 
 from django import forms
 
 from corpus.models import Benchmark, Layer, Membership, Role
+
+MOST_PEOPLE, LONGEST_NAME = 100, 150
 
 
 class BenchmarkForm(forms.Form):
@@ -74,11 +77,25 @@ class PlaceForm(forms.Form):
 
 
 class PersonForm(PlaceForm):
-    """A new member."""
+    """New members, with the same roles and domains."""
 
     username = forms.CharField(
-        label="User name",
-        max_length=150,
-        help_text="A new person gets an account and a one-time sign-in link.",
+        label="User names",
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="One on a line, or with commas between: a pasted list. A new person gets an "
+        "account and a one-time sign-in link.",
     )
     field_order = ["username", "roles", "domains"]
+
+    def clean_username(self) -> list[str]:
+        """The names, each once."""
+        names = [each.strip() for each in re.split(r"[\n,;]", self.cleaned_data["username"])]
+        found = list(dict.fromkeys(filter(None, names)))
+        if not found:
+            raise forms.ValidationError("Write at least one name.")
+        if len(found) > MOST_PEOPLE:
+            raise forms.ValidationError(f"Add at most {MOST_PEOPLE} people at once.")
+        for each in found:
+            if len(each) > LONGEST_NAME:
+                raise forms.ValidationError(f"A name has at most {LONGEST_NAME} characters.")
+        return found

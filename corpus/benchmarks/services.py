@@ -129,7 +129,8 @@ def _make(name: str) -> User:
     try:
         UnicodeUsernameValidator()(name)
     except ValidationError:
-        raise Refused("Use letters, digits and @ . + - _ only.", field="username") from None
+        message = f"{name}: use letters, digits and @ . + - _ only."
+        raise Refused(message, field="username") from None
     looks = _looks(name)
     for other in User.objects.values_list("username", flat=True).iterator():
         if _looks(other) == looks:
@@ -173,6 +174,14 @@ def add_person(
         membership = join(**place, actor=actor, is_new=is_new)
         # Who was taken out and added again is no way round what `renew_link` asks for.
         return membership, "" if has_decided(user) else create_link(user=user, made_by=actor)
+
+
+def add_people(
+    *, username: Sequence[str], **place: Any
+) -> list[tuple[Membership | Invitation, str]]:
+    """The same for each of these names: all of them, or none where one is refused."""
+    with transaction.atomic():
+        return [add_person(username=each, **place) for each in username]
 
 
 def has_decided(user: User) -> bool:

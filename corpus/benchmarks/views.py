@@ -1,6 +1,6 @@
 """Screens of benchmarks and of their people."""
 
-from typing import Any
+from collections.abc import Sequence
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -121,12 +121,15 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     form = PersonForm(
         request.POST if request.method == "POST" else None, benchmark=access.benchmark
     )
-    added = htmx.submit(form, verbs.add_person, benchmark=access.benchmark, actor=access.user)
+    added = htmx.submit(form, verbs.add_people, benchmark=access.benchmark, actor=access.user)
     if added:
-        place, token = added
-        if isinstance(place, Membership):
-            return _show_link(request, access, place, token)
-        messages.success(request, f"{place.user} was asked to join, and answers at their home.")
+        joined = [(place, token) for place, token in added if isinstance(place, Membership)]
+        asked = [str(place.user) for place, _ in added if not isinstance(place, Membership)]
+        if asked:
+            words = "was asked to join, and answers at their home."
+            messages.success(request, f"{', '.join(asked)} {words}")
+        if joined:
+            return _show_links(request, access, joined)
         return htmx.redirect(request, reverse("people", args=[slug]))
     members = Membership.objects.filter(benchmark=access.benchmark)
     members = members.select_related("user__link_request__agreed_by")
@@ -167,7 +170,7 @@ def person_link(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         if not token:
             messages.info(request, verbs.why_no_link(membership.user))
             return htmx.redirect(request, reverse("people", args=[slug]))
-        return _show_link(request, access, membership, token)
+        return _show_links(request, access, [(membership, token)])
     return htmx.redirect(request, reverse("people", args=[slug]))
 
 
@@ -214,15 +217,22 @@ def get_member(access: Access, pk: int) -> Membership:
     return get_object_or_404(members, pk=pk, benchmark=access.benchmark)
 
 
-def _show_link(
-    request: HttpRequest, access: Access, membership: Membership, token: str
+def _show_links(
+    request: HttpRequest, access: Access, joined: Sequence[tuple[Membership, str]]
 ) -> HttpResponse:
-    """The link is on this one page only: its token is stored nowhere."""
-    path = reverse("sign-in-link", args=[token]) if token else ""
-    context: dict[str, Any] = {
+    """The links are on this one page only: their tokens are stored nowhere."""
+    names = {membership.user.username: token for membership, token in joined}
+    links = {
+        name: request.build_absolute_uri(reverse("sign-in-link", args=[token]))
+        for name, token in names.items()
+        if token
+    }
+    context = {
         "access": access,
-        "membership": membership,
-        "link": request.build_absolute_uri(path) if path else "",
+        "names": list(names),
+        "links": links,
+        "link": next(iter(links.values()), ""),
+        "without": [name for name in names if name not in links],
     }
     response = htmx.render(request, "corpus/benchmarks/person_link.html", context)
     response["Cache-Control"] = "no-store"

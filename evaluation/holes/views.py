@@ -22,7 +22,7 @@ from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView, enter_scored
 from kit import htmx
 from kit.charts.drawing import Drawing
-from kit.charts.plots import MAX_ROWS, Square, decimals, growth, heat_map
+from kit.charts.plots import Square, decimals, growth, heat_map
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
 from kit.lists.report_tables import Cell, ReportTable, text
@@ -38,7 +38,6 @@ def holes_leaderboard(sheet: ScoreSheet) -> Leaderboard:
 
 def heat_of(slug: str, board: Leaderboard) -> Drawing | None:
     """Where the holes are: every cell leads to the queries of its system and domain."""
-    lines = board.lines[:MAX_ROWS]
 
     def square(line: Line, value: float | None, domain: str) -> Square:
         asked = urlencode({"metric": "hole@10", "domain": domain})
@@ -53,9 +52,9 @@ def heat_of(slug: str, board: Leaderboard) -> Drawing | None:
     return heat_map(
         "holes",
         "Hole@10 by system and domain",
-        [line.run.name for line in lines],
+        [line.run.name for line in board.lines],
         board.domains,
-        [[square(line, value, domain) for value, domain, _ in line.marked] for line in lines],
+        [[square(line, value, domain) for value, domain, _ in line.marked] for line in board.lines],
     )
 
 

@@ -27,16 +27,21 @@ def decimals(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
+def _left_out(rows: Sequence[object]) -> str:
+    """What is said where only the first rows are drawn."""
+    return f" The first {MAX_ROWS} of {len(rows):,}." if len(rows) > MAX_ROWS else ""
+
+
 def forest(name: str, title: str, found: Sequence[tuple[str, HasInterval]]) -> Drawing | None:
     """Values with their intervals, one line each by name."""
-    found = found[:MAX_ROWS]
+    cut, found = _left_out(found), found[:MAX_ROWS]
     values = [each.value for _, each in found if each.value is not None]
     if not values:
         return None
     ends = [each.low for _, each in found if each.low is not None]
     least, left, bottom = (-1.0 if min([*ends, *values]) < 0 else 0.0), 140, 14 + ROW * len(found)
     across = axis("", (least, 1.0), left, RIGHT, count=4)
-    words = "Lines are 95 % intervals; the tables hold the same numbers."
+    words = f"Lines are 95 % intervals; the tables hold the same numbers.{cut}"
     drawing = Drawing(name, title, words, bottom + 26)
     for step in across.steps:
         drawing.line("rule", across(step), 14, across(step), bottom)
@@ -74,6 +79,7 @@ def heat_map(
     note: str = "",
 ) -> Drawing | None:
     """Numbers by row and column, on shades that are shares of the largest."""
+    cut, rows, cells = _left_out(rows), rows[:MAX_ROWS], cells[:MAX_ROWS]
     most = max((each.value or 0 for row in cells for each in row), default=0)
     if not most:
         return None
@@ -84,7 +90,7 @@ def heat_map(
     leans = any(len(head) * 6.6 > wide for head in heads)
     top = 92 if leans else 28
     width = edge + wide * len(heads) + (60 if leans else 4)
-    words = "A table by row and column: the stronger a cell, the larger its number."
+    words = f"A table by row and column: the stronger a cell, the larger its number.{cut}"
     drawing = Drawing(
         name, title, words, top + high * len(rows) + 4, note=note, width=max(WIDTH, width)
     )
@@ -214,7 +220,7 @@ def slopes(
     words: Words = decimals,
 ) -> Drawing | None:
     """What became of each: values before and after joined by a line, ranks beside them."""
-    found = found[:MAX_ROWS]
+    cut, found = _left_out(found), found[:MAX_ROWS]
     if not found:
         return None
     top, left, right = 30.0, 158.0, 262.0
@@ -223,7 +229,7 @@ def slopes(
     low, high = min(values), max(values)
     scale = Axis("", low, high if high > low else low + 1, bottom, top, (), words)
     told = "; ".join(f"{each.name} {_moved(each)}" for each in found)
-    note = "Rank and value on both sides; ▲ rises, ▼ falls, = keeps its rank."
+    note = f"Rank and value on both sides; ▲ rises, ▼ falls, = keeps its rank.{cut}"
     drawing = Drawing(name, title, f"Ranks: {told}.", bottom + 14, note=note)
     for x, head, at in ((left, heads[0], "end"), (right, heads[1], "start")):
         drawing.text("axis", x, 14, short(head, left), at=at)

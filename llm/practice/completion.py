@@ -6,6 +6,7 @@ import re
 import struct
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b, sha256
 from typing import Any
 
@@ -133,7 +134,17 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
         raise Refusal(
             "No user message has a block <chunk-...> to judge, <page-...> or <passage-...>."
         )
-    return role(material)
+    return role(replace(material, misread=_misread(body, messages)))
+
+
+def _misread(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> float:
+    """At temperature 0 nothing; else up to a fifth of it, drawn from the request itself."""
+    temperature = body.get("temperature")
+    if not isinstance(temperature, int | float) or temperature <= 0:
+        return 0.0
+    asked = json.dumps([messages, body.get("seed")], sort_keys=True)
+    drawn = int.from_bytes(blake2b(asked.encode("utf-8", "replace"), digest_size=4).digest())
+    return float(0.2 * temperature * (drawn / 2**31 - 1))
 
 
 def _tool_calls(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -20,6 +20,10 @@ _OWN = re.compile(
     re.MULTILINE,
 )
 _OTHER = re.compile(r"^(Agent \S+), (?:opening position|round \d+):[ \t]*(.*)", re.MULTILINE)
+_FIRST = re.compile(r"^Agent \S+(?: \(You\))?, [^:\n]*:[ \t]*(.*)", re.MULTILINE)
+_LABELLED = re.compile(r"(?:Yes|No)\b")
+# What the order, an ally and a history without labels move (docs/protocol.md 8).
+_STEP: Final = 0.05
 _SAID_NO = re.compile(r"No\b|.*\bnot covered\b", re.DOTALL)
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]+\S", re.MULTILINE)
 _LABEL: Final = re.compile(r"\[(doc_\d+)\].*\ba(\d+)\b")
@@ -38,6 +42,8 @@ class Material:
     page: str = ""
     # Aspects and passages with the line that stands before each, which names it.
     named: tuple[tuple[str, str, str], ...] = ()
+    # By how much the coverage is misread: a temperature above 0 shakes it.
+    misread: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +51,16 @@ class Position:
     """Where the reader stands: the round it is in, its own last answer, who else debates.
 
     `stance` is None where the history has no entry of its own; `agreed` says that all others
-    answered last as the reader did.
+    answered last as the reader did. `doubt` is asked of the coverage on top, `trust` is what the
+    reader grants its own side.
     """
 
     round: int
     stance: bool | None
     others: tuple[str, ...]
     agreed: bool = False
+    doubt: float = 0.0
+    trust: float = 0.0
 
 
 def find_material(messages: Sequence[Mapping[str, object]]) -> Material | None:
@@ -113,11 +122,16 @@ def read_position(history: str) -> Position:
     if own is None:
         return Position(round=1, stance=None, others=tuple(others))
     stance = _said_yes(own["said"])
+    allies = sum(_said_yes(said) == stance for said in others.values())
+    first = _FIRST.search(history)
+    trust = 0.0 if _LABELLED.match(own["said"]) else _STEP
     return Position(
         round=int(own["round"] or 0) + 1,
         stance=stance,
         others=tuple(others),
-        agreed=all(_said_yes(said) == stance for said in others.values()),
+        agreed=allies == len(others),
+        doubt=_STEP if first and not _said_yes(first[1]) else 0.0,
+        trust=trust + _STEP * allies,
     )
 
 
@@ -144,7 +158,7 @@ def debate_turn(material: Material) -> Answer:
     """
     *_, overlap = _best(material)
     position = read_position(material.history)
-    verdict = decide(position.stance, round=position.round, overlap=overlap)
+    verdict = decide(position, overlap)
     return _argued(material, verdict, position)
 
 
@@ -167,7 +181,8 @@ def _hint(supports: bool) -> Role:
 
 
 def _best(material: Material) -> tuple[int, str, float]:
-    return best_answer(material.answers, material.chunk, material.query)
+    number, answer, overlap = best_answer(material.answers, material.chunk, material.query)
+    return number, answer, min(1.0, max(0.0, overlap + material.misread))
 
 
 def _argued(material: Material, verdict: bool, position: Position) -> Answer:
@@ -192,17 +207,19 @@ def _argued(material: Material, verdict: bool, position: Position) -> Answer:
     return Answer(value, _confidence(overlap, turning_point=0.6))
 
 
-def decide(stance: bool | None, *, round: int, overlap: float) -> bool:
+def decide(position: Position, overlap: float) -> bool:
     """Whether the agent says yes.
 
     Round one keeps the stance for an overlap within [.4, .9]. Later a no yields from .7 on, a
-    yes below .5; so two opposed agents never agree within [.5, .7).
+    yes below .5; so two opposed agents never agree within [.5, .7). What moves these bounds is
+    in `read_position`.
     """
-    if stance is None:
+    if position.stance is None:
         return overlap >= 0.7
-    if round == 1:
-        return stance if 0.4 <= overlap <= 0.9 else overlap > 0.9
-    return overlap >= (0.5 if stance else 0.7)
+    if position.round == 1:
+        return position.stance if 0.4 <= overlap <= 0.9 else overlap > 0.9
+    bound = 0.5 - position.trust if position.stance else 0.7 + position.trust
+    return overlap >= round(bound + position.doubt, 2)
 
 
 def _by_overlap(judge: Callable[[float], Any], *, turning_point: float = 0.6) -> Role:

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, fromstring
 import pytest
 
 from kit.charts.drawing import LEFT, RIGHT, TOP, apart, axis, tick_step
-from kit.charts.plots import Slope, Square, burn_down, growth, heat_map, scatter, slopes
+from kit.charts.plots import MAX_ROWS, Slope, Square, burn_down, growth, heat_map, scatter, slopes
 
 
 def read(drawing: object) -> Element:
@@ -78,6 +78,13 @@ def test_a_heat_map_with_links_is_no_image_and_leaves_what_is_unknown_blank():
     assert tree.get("role") == "group"
     assert tree.find("a").get("aria-label") == "BM25 in biology"
     assert [each.get("fill-opacity") for each in tree.iter("rect")] == ["0.450", "0.000"]
+
+
+def test_a_picture_of_many_rows_says_that_it_shows_the_first():
+    rows = [f"system {n}" for n in range(MAX_ROWS + 6)]
+    tree = read(heat_map("h", "Holes", rows, ["biology"], [[Square(0.5, "50")]] * len(rows)))
+    assert len(list(tree.iter("rect"))) == MAX_ROWS
+    assert tree.find("desc").text.endswith(f"The first {MAX_ROWS} of {MAX_ROWS + 6}.")
 
 
 def test_a_burn_down_leads_to_the_days_of_its_forecast():

@@ -5,6 +5,7 @@ import pytest
 from llm.practice.rules import (
     ROLES,
     Material,
+    Position,
     debate_turn,
     decide,
     find_material,
@@ -31,10 +32,11 @@ def material(covered: int, history: str = "", chunk: str = "") -> Material:
 
 def own_line(agent: str, said: str, place: str = "opening position") -> str:
     other, opposite = ("B", "No") if agent == "A" else ("A", "Yes")
-    return (
-        f"Agent {agent} (You), {place}: {said}. Some reason.\n\n"
-        f"Agent {other}, {place}: {opposite}. Agent {agent} (You) is wrong."
+    lines = (
+        f"Agent {agent} (You), {place}: {said}. Some reason.",
+        f"Agent {other}, {place}: {opposite}. Agent {agent} (You) is wrong.",
     )
+    return "\n\n".join(sorted(lines))
 
 
 def test_tokens_ignore_case_and_articles() -> None:
@@ -90,7 +92,52 @@ def test_stances_bend_to_the_overlap(covered: int, first: str, later: str) -> No
 def test_agent_without_a_line_of_its_own_goes_by_the_words() -> None:
     assert debate_turn(material(7)).value["response"] == "yes"
     assert debate_turn(material(6)).value["response"] == "no"
-    assert decide(None, round=3, overlap=0.7)
+    assert decide(Position(round=3, stance=None, others=()), 0.7)
+
+
+def said(reader: str, *lines: str, reasons: bool = False) -> str:
+    """A history of round 1, in this order: "A yes" is what agent A said."""
+    paragraphs = []
+    for line in lines:
+        name, word = line.split()
+        label = "" if reasons else f"{word.capitalize()}. "
+        reason = "all is there" if word == "yes" else "it is not covered"
+        you = " (You)" if name == reader else ""
+        paragraphs.append(f"Agent {name}{you}, round 1: {label}{reason}")
+    return "\n\n".join(paragraphs)
+
+
+# Twenty words, so that a coverage of .65 can be.
+TWENTY = " ".join(f"w{n}" for n in range(20))
+
+
+def later(history: str, covered: int) -> str:
+    chunk = "Start. " + " ".join(TWENTY.split()[:covered])
+    given = Material("Why?", (TWENTY,), chunk, history)
+    return str(debate_turn(given).value["response"])
+
+
+@pytest.mark.parametrize(
+    ("history", "bound"),
+    # From how many of twenty words on the reader says yes (docs/protocol.md 8).
+    [
+        (said("A", "A yes", "B no"), 10),
+        (said("B", "A yes", "B no"), 14),
+        # The irrelevant one speaks first: .05 more is asked of both.
+        (said("A", "A no", "B yes"), 15),
+        (said("B", "A no", "B yes"), 11),
+        # Who has an ally holds on .05 longer.
+        (said("B", "A yes", "B no", "C yes"), 14),
+        (said("A", "A yes", "B no", "C yes"), 9),
+        (said("B", "A yes", "B no", "C yes", "D no"), 15),
+        # Without the labels each holds on .05 longer.
+        (said("A", "A yes", "B no", reasons=True), 9),
+        (said("B", "A yes", "B no", reasons=True), 15),
+    ],
+)
+def test_order_allies_and_labels_move_the_bounds(history: str, bound: int) -> None:
+    answers = [later(history, covered) for covered in range(6, 20)]
+    assert answers == ["no"] * (bound - 6) + ["yes"] * (20 - bound)
 
 
 def test_history_without_labels_is_read_from_the_reasons() -> None:

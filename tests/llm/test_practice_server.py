@@ -235,3 +235,18 @@ def test_tools_are_called_once_and_their_result_is_told(client: openai.OpenAI) -
     ]
     last = client.chat.completions.create(messages=messages, **given).choices[0]
     assert (last.finish_reason, last.message.content) == ("stop", "Ada Lovelace.")
+
+
+def test_a_temperature_misreads_the_coverage_and_the_same_question_alike(client) -> None:
+    """Three of five words are there, which is the bound of `relevance`."""
+    words = "Small molecules of air scatters blue, number"
+    prompts = [PROMPT.replace("Small molecules of air scatters blue light", f"{words} {n}")
+               for n in range(12)]  # fmt: skip
+
+    def answers(temperature: float) -> list[str]:
+        found = [ask(client, "relevance", each, temperature=temperature) for each in prompts]
+        return [json.loads(each.choices[0].message.content)["answer"] for each in found]
+
+    assert answers(0.0) == ["yes"] * 12
+    assert set(answers(1.0)) == {"yes", "no"}
+    assert answers(1.0) == answers(1.0)

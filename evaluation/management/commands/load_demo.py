@@ -1,6 +1,5 @@
 """The demo benchmark with its five people, on the first start of an empty Assay."""
 
-from collections import defaultdict
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,27 +11,11 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from annotate.exams.bank import draw_items
-from annotate.models import EscalationCase
-from annotate.voting.services import cast_vote
 from corpus.benchmarks.services import add_person
 from corpus.cleaning.services import start_cleaning
 from corpus.computing import services as computing
 from corpus.computing.models import Method
-from corpus.models import (
-    Benchmark,
-    CleaningPreset,
-    CorpusVersion,
-    Judgment,
-    Passage,
-    Pool,
-    PoolEntry,
-    Query,
-    Role,
-)
-from debate.dream import Verdict
-from debate.models import RunKind
-from debate.runs.configuration import RunConfig
-from debate.runs.outcomes import Outcome, store_outcomes
+from corpus.models import Benchmark, CleaningPreset, CorpusVersion, Role
 from debate.runs.services import start_run
 from evaluation.releases.building import carry_out
 from evaluation.releases.services import start_here
@@ -49,9 +32,7 @@ PEOPLE = {
     "admin": Role.ADMIN,
 }
 # Versions, and whether they are final.
-RELEASES = {"0.1.0": False, "1.0.0": True}
-# In the votes that the demo makes up, every so manieth of a person is wrong.
-_WRONG = {"annotator-1": 12, "annotator-2": 7, "annotator-3": 5}
+RELEASES = {"0.0.1": False, "0.0.2": True}
 # Two systems that differ in what they make of long passages.
 SYSTEMS: dict[str, dict[str, Any]] = {
     "BM25": {},
@@ -92,7 +73,6 @@ class Command(BaseCommand):
                 add_person(benchmark=benchmark, username=username, roles=[role], actor=None)
             _first_exam(benchmark)
             self._first_run(benchmark)
-            _first_votes(benchmark)
             _first_systems(benchmark)
             _first_cleaning(benchmark)
 
@@ -118,53 +98,6 @@ def _first_releases(benchmark: Benchmark) -> None:
         folder = Path(settings.RELEASES) / SLUG / version
         if version not in here:
             carry_out(start_here(benchmark=benchmark, version=version, folder=folder, final=final))
-
-
-def _first_votes(benchmark: Benchmark) -> None:
-    """Pairs of known labels before people alone, and made-up votes on them: enough to read an
-    agreement with its interval. Each person is wrong as often as `_WRONG` says."""
-    pairs = _known_pairs(benchmark)
-    pool = Pool.objects.create(benchmark=benchmark, name="Gold and passages of other queries")
-    PoolEntry.objects.bulk_create(
-        PoolEntry(pool=pool, query=query, passage=passage) for query, passage, _ in pairs
-    )
-    run = start_run(
-        benchmark=benchmark,
-        pool=pool,
-        endpoint=endpoints.practice(""),
-        actor=None,
-        name="Made-up votes: people alone",
-        config=RunConfig(kind=RunKind.HUMAN_ONLY),
-        claimed=True,
-    )
-    debates = list(run.debates.order_by("pk"))
-    store_outcomes(run=run, outcomes=[Outcome(d.pk, Verdict("escalated")) for d in debates])
-    run.finish(done=len(debates))
-    truth = {(query.pk, passage.pk): label for query, passage, label in pairs}
-    voters = [User.objects.get(username=name) for name in _WRONG]
-    cases = EscalationCase.objects.filter(pk__in=run.debates.values("case")).order_by("pk")
-    for number, case in enumerate(cases):
-        right = truth[case.query_id, case.passage_id]
-        for voter, every in zip(voters, _WRONG.values(), strict=True):
-            is_wrong = number % every == every - 1
-            cast_vote(case=case, voter=voter, label=1 - right if is_wrong else right)
-
-
-def _known_pairs(benchmark: Benchmark) -> list[tuple[Query, Passage, int]]:
-    """Two gold passages of each query (1), and gold of another (0) that is in no pool."""
-    gold = Judgment.objects.original().filter(query__domain__benchmark=benchmark, label=1)
-    of_query: defaultdict[Query, list[Passage]] = defaultdict(list)
-    for label in gold.select_related("query", "passage").order_by("pk"):
-        of_query[label.query].append(label.passage)
-    found = []
-    for query, passages in of_query.items():
-        others = [q for q in of_query if q.domain_id == query.domain_id and q != query]
-        taken = {each.pk for each in passages}
-        taken |= set(PoolEntry.objects.filter(query=query).values_list("passage", flat=True))
-        foreign = next((p for q in others for p in of_query[q] if p.pk not in taken), None)
-        found += [(query, passage, 1) for passage in passages[:2]]
-        found += [(query, foreign, 0)] if foreign else []
-    return found
 
 
 def _first_exam(benchmark: Benchmark) -> None:

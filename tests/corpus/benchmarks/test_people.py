@@ -1,4 +1,5 @@
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
@@ -85,6 +86,31 @@ def test_name_with_odd_letters_is_refused_in_the_form(benchmark, admin) -> None:
     )
     assert response.status_code == 422
     assert b"letters, digits" in response.content
+
+
+def test_a_pasted_list_gives_everybody_a_link_or_nobody_an_account(benchmark, admin) -> None:
+    client, url = signed_in(admin), reverse("people", args=["demo"])
+    names = [f"expert-{n}" for n in range(10)]
+    before = Membership.objects.count()
+    for wrong in ("expert-3 again", admin.username):
+        pasted = {"username": "\n".join([*names, wrong]), "roles": ["annotator"]}
+        refused = client.post(url, pasted)
+        assert refused.status_code == 422
+        assert wrong in one_line(refused)
+        assert Membership.objects.count() == before
+        assert not User.objects.filter(username="expert-0").exists()
+    pasted = {
+        "username": "\n".join(names[:5]) + "\r\n, " + ", ".join(names[4:]),
+        "roles": ["annotator"],
+    }
+    links = client.post(url, pasted).context["links"]
+    assert list(links) == names
+    for name, link in links.items():
+        visitor = Client()
+        visitor.post(link)
+        assert visitor.get("/").wsgi_request.user.username == name
+    too_many = {"username": ",".join(f"p{n}" for n in range(101)), "roles": ["annotator"]}
+    assert b"at most 100 people" in client.post(url, too_many).content
 
 
 def test_list_costs_the_same_for_one_and_for_three_people(

@@ -16,7 +16,7 @@ from debate.models import DebateRun
 from debate.runs.forms import PRACTICE_FIGURES
 from debate.runs.presets import PRESETS
 from kit.models import Event
-from llm.practice.rules import decide
+from llm.practice.rules import Position, decide
 from llm.practice.words import best_answer
 from tests.debate.forms import URL, begin, filled, start
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
@@ -314,7 +314,8 @@ def test_figures_of_the_practice_model_are_those_of_real_questions(shared) -> No
                 sides, round = (True, False), 0
                 while sides[0] != sides[1] and round < 2:
                     round += 1
-                    sides = tuple(decide(side, round=round, overlap=overlap) for side in sides)
+                    positions = [Position(round, side, ()) for side in sides]
+                    sides = tuple(decide(each, overlap) for each in positions)
                 label = sides[0] if sides[0] == sides[1] else None
                 outcomes[paragraph["is_supporting"], label, round] += 1
     settled = {key: n for key, n in outcomes.items() if key[1] is not None}
