@@ -119,15 +119,16 @@ def enter(
 
 @pytest.fixture(scope="module", autouse=True)
 def finished_run(browser: Browser, assay: Assay, session_of: Callable[[str], dict]) -> None:
-    """The demo's first debate run and scores are there: every screen has something to show, and
-    none leaves while it is looked at."""
+    """The demo's first debate run, scores and index are there: every screen has something to
+    show, and none leaves while it is looked at."""
     context = browser.new_context(base_url=assay.url, storage_state=session_of("admin"))
     page = context.new_page()
     page.goto(f"{HOME}debates/1/")
     expect(page.get_by_text("72 of 72 pairs")).to_be_visible(timeout=60_000)
-    page.goto(f"{HOME}leaderboard/")
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    expect(page.locator("progress")).to_have_count(0, timeout=60_000)
+    for path in ("leaderboard/", "passages/?q=leaf"):
+        page.goto(f"{HOME}{path}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        expect(page.locator("progress")).to_have_count(0, timeout=60_000)
     context.close()
 
 
