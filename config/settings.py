@@ -232,11 +232,11 @@ else:
     _database.setdefault("OPTIONS", {})["prepare_threshold"] = 2 if _keeps_plans else None
     # Compiling a query takes longer than any list here may, and indexes lie on disks (or in
     # memory) that find any page at about the same price. A process that is suspended inside a
-    # transaction loses it after ten minutes, and with it the rows that it keeps from all others.
+    # transaction loses it after an hour (no reading pauses so long), and the rows that it keeps.
     # `?options=...` in the URL goes first.
     _database.setdefault("OPTIONS", {}).setdefault(
         "options",
-        "-c jit=off -c random_page_cost=1.1 -c idle_in_transaction_session_timeout=10min",
+        "-c jit=off -c random_page_cost=1.1 -c idle_in_transaction_session_timeout=1h",
     )
 DATABASES = {"default": _database}
 

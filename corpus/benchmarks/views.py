@@ -124,10 +124,10 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     added = htmx.submit(form, verbs.add_people, benchmark=access.benchmark, actor=access.user)
     if added:
         joined = [(place, token) for place, token in added if isinstance(place, Membership)]
-        asked = [str(place.user) for place, _ in added if not isinstance(place, Membership)]
-        if asked:
-            words = "was asked to join, and answers at their home."
-            messages.success(request, f"{', '.join(asked)} {words}")
+        for place, _ in added:
+            if not isinstance(place, Membership):
+                words = f"{place.user} was asked to join, and answers at their home."
+                messages.success(request, words)
         if joined:
             return _show_links(request, access, joined)
         return htmx.redirect(request, reverse("people", args=[slug]))

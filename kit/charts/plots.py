@@ -90,10 +90,10 @@ def heat_map(
     leans = any(len(head) * 6.6 > wide for head in heads)
     top = 92 if leans else 28
     width = edge + wide * len(heads) + (60 if leans else 4)
-    words = f"A table by row and column: the stronger a cell, the larger its number.{cut}"
-    drawing = Drawing(
-        name, title, words, top + high * len(rows) + 4, note=note, width=max(WIDTH, width)
-    )
+    words = "A table by row and column: the stronger a cell, the larger its number."
+    height = top + high * len(rows) + 4
+    said = f"{note or words}{cut}"
+    drawing = Drawing(name, title, f"{words}{cut}", height, note=said, width=max(WIDTH, width))
     for place, head in enumerate(heads):
         x = edge + wide * (place + 0.5)
         told = drawing.text(
