@@ -174,6 +174,14 @@ def check_path(name: str, given: str) -> None:
         raise ImproperlyConfigured(f"{name} is {given!r}; it must be a path such as /assay.")
 
 
+def check_rate(name: str, given: str) -> None:
+    """Raise ImproperlyConfigured for what is no rate; empty is no limit."""
+    if given and not re.fullmatch(r"[1-9]\d*/(sec|min|hour|day)", given):
+        raise ImproperlyConfigured(
+            f"{name} is {given!r}; it must be a rate such as 600/min (or /sec, /hour, /day)."
+        )
+
+
 def check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:
     """Raise ImproperlyConfigured for a value that the setting cannot have."""
     if given not in choices:

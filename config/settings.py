@@ -19,6 +19,7 @@ from config.safety import (
     check_networks,
     check_path,
     check_provider,
+    check_rate,
     data_folder,
     keep_private,
     read_mail_server,
@@ -155,6 +156,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "kit.middleware.numbered_requests",
+    "kit.database.time_limit.limited_statements",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "kit.middleware.ZippedPages",
@@ -349,6 +351,34 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 ASSAY_UPLOAD_LIMIT = env.int("ASSAY_UPLOAD_LIMIT", default=512 * 1024 * 1024)
 # What the compressed files of one import may unpack to, in bytes.
 ASSAY_IMPORT_LIMIT = env.int("ASSAY_IMPORT_LIMIT", default=8 * 1024**3)
+# How often a person, an API token and a person with files may ask in a time ("600/min"); empty is
+# no limit.
+ASSAY_RATES = {
+    "person": env.str("ASSAY_RATE_PERSON", default="1200/min"),
+    "token": env.str("ASSAY_RATE_TOKEN", default="600/min"),
+    "uploads": env.str("ASSAY_RATE_UPLOADS", default="120/hour"),
+}
+for _name, _rate in ASSAY_RATES.items():
+    check_rate(f"ASSAY_RATE_{_name.upper()}", _rate)
+# A Redis that web processes count together in, redis://...; without one each counts by itself.
+LIMITS_CACHE = env.str("LIMITS_CACHE", default="")
+check_address("LIMITS_CACHE", LIMITS_CACHE, ("redis", "rediss"))
+CACHES: dict[str, dict[str, object]] = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "limits": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "limits",
+        "OPTIONS": {"MAX_ENTRIES": 20_000},
+    },
+}
+if LIMITS_CACHE:
+    CACHES["limits"] = {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": LIMITS_CACHE,
+        "KEY_PREFIX": ASSAY_QUEUE,
+    }
+# Seconds for a statement of a page that is only looked at; 0 is no limit.
+ASSAY_QUERY_SECONDS = env.float("ASSAY_QUERY_SECONDS", default=20.0)
 # A folder on this machine whose files admins may import without uploading them; empty means none.
 ASSAY_IMPORT_FOLDER = env.str("ASSAY_IMPORT_FOLDER", default="")
 FILE_UPLOAD_HANDLERS = [
@@ -374,6 +404,11 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": [
         "kit.parsers.ShallowJSONParser",
         "rest_framework.parsers.MultiPartParser",
+    ],
+    "DEFAULT_THROTTLE_CLASSES": [
+        "kit.throttles.PersonRate",
+        "kit.throttles.TokenRate",
+        "kit.throttles.UploadRate",
     ],
     "DEFAULT_SCHEMA_CLASS": "kit.schema.RouteSchema",
     "EXCEPTION_HANDLER": "kit.api.handle_error",

@@ -101,6 +101,8 @@ class Route(APIView):
     # Whether a GET gives the person a place that others then cannot have: no token that may only
     # read gets one.
     get_takes_a_place = False
+    # What is said of a body that is too large, where the route has a limit of its own.
+    too_large = ""
 
     def person(self) -> User:
         """The signed-in person; strangers never get this far."""

@@ -21,6 +21,10 @@ _PASSING: Final = frozenset(
 )
 
 
+# PostgreSQL's number of a statement that was stopped for its time.
+_CANCELED: Final = "57014"
+
+
 class Refused(Exception):
     """The verb cannot be done now; the message says why and what to do, in words for people."""
 
@@ -40,6 +44,14 @@ class Conflict(Exception):
         super().__init__("This was changed by somebody else meanwhile.")
         self.current = current
         self.fields = tuple(fields)
+
+
+def is_too_long(error: BaseException | None) -> bool:
+    """Whether a statement was stopped because it took too long (kit.database.time_limit)."""
+    cause = error.__cause__ if isinstance(error, OperationalError) else None
+    if isinstance(cause, sqlite3.OperationalError):
+        return cause.sqlite_errorcode & 0xFF == sqlite3.SQLITE_INTERRUPT
+    return getattr(cause, "sqlstate", "") == _CANCELED
 
 
 def is_passing(error: BaseException | None) -> bool:

@@ -5,29 +5,32 @@ the CSRF check asks before anybody looks who is there. So the first upload handl
 people who are not signed in, and a middleware refuses bodies that say they are too large.
 """
 
+import contextlib
 from collections.abc import Callable
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import RequestDataTooBig
 from django.core.files.uploadhandler import FileUploadHandler
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import render_to_string
+from django.urls import resolve
 
 from kit import htmx
+from kit.throttles import MULTIPART, UploadRate
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # What the fields around the files and the lines between them may add.
 AROUND = 1024 * 1024
-MULTIPART = "multipart/form-data"
-TOO_LARGE, NOT_SIGNED_IN = 413, 401
+TOO_LARGE, NOT_SIGNED_IN, TOO_MANY = 413, 401, 429
 _WORDS = {
     TOO_LARGE: (
         "Files may have {limit} in all, and what is sent without files {fields}; load larger "
         "files by command (load_benchmark)."
     ),
     NOT_SIGNED_IN: "Sign in or send a token to upload files.",
+    TOO_MANY: "You sent many files lately. Wait for a while before you send more.",
 }
 
 
@@ -70,7 +73,8 @@ class UploadGate(FileUploadHandler):
 
 
 class UploadLimitMiddleware:
-    """Refuses what is too large by its own account, and words every refusal of an upload."""
+    """Refuses what is too large by its own account, or one file too many, before anything of it is
+    read, and words every refusal of an upload."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -78,9 +82,26 @@ class UploadLimitMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if declared_length(request) > most_bytes(request):
             return refuse(request, TOO_LARGE)
+        if (seconds := _to_wait(request)) is not None:
+            response: HttpResponseBase = refuse(request, TOO_MANY)
+            response["Retry-After"] = str(seconds)
+            return response
         response = self.get_response(request)
         status = getattr(request, "upload_refused", None)
         return refuse(request, status) if status else response
+
+
+def _to_wait(request: HttpRequest) -> int | None:
+    """Seconds until this person may send files again; None where they may now.
+
+    Who comes by a token is known, and counted, in the API only.
+    """
+    if request.content_type != MULTIPART or not request.user.is_authenticated:
+        return None
+    rate = UploadRate()
+    is_allowed = rate.allow_request(request, None)
+    request.is_counted = True  # type: ignore[attr-defined]
+    return None if is_allowed else max(1, round(rate.wait() or 1))
 
 
 def declared_length(request: HttpRequest) -> int:
@@ -99,11 +120,21 @@ def most_bytes(request: HttpRequest) -> int:
 def refuse(request: HttpRequest, status: int) -> HttpResponse:
     """The refusal as the caller can read it: JSON, the sign-in page or a page of its own."""
     if request.path_info.startswith("/api/"):
-        return JsonResponse({"detail": _WORDS[status].format(**limits_in_words())}, status=status)
+        words = _too_large(request) if status == TOO_LARGE else _WORDS[status]
+        return JsonResponse({"detail": words.format(**limits_in_words())}, status=status)
     if status == NOT_SIGNED_IN:
         back = redirect_to_login(request.get_full_path())
         return htmx.redirect(request, back.url)
-    return HttpResponse(render_to_string("413.html", limits_in_words(), request), status=status)
+    page = render_to_string(f"{status}.html", limits_in_words(), request)
+    return HttpResponse(page, status=status)
+
+
+def _too_large(request: HttpRequest) -> str:
+    """In the words of the route, where it knows a limit of its own."""
+    with contextlib.suppress(Http404):
+        view = resolve(request.path_info).func
+        return getattr(getattr(view, "cls", None), "too_large", "") or _WORDS[TOO_LARGE]
+    return _WORDS[TOO_LARGE]
 
 
 def limits_in_words() -> dict[str, str]:

@@ -32,7 +32,7 @@ from kit.account.links import (
     use_link,
     waiting_requests,
 )
-from kit.errors import is_passing
+from kit.errors import is_passing, is_too_long
 from kit.health.checks import failing
 from kit.models import LinkRequest
 
@@ -214,17 +214,19 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
     Looks nothing up: the database may be what is missing.
     """
-    passes = is_passing(sys.exc_info()[1])
-    status = 503 if passes else 500
+    error = sys.exc_info()[1]
+    too_long = is_too_long(error)
+    passes = is_passing(error) and not too_long
+    status = 503 if passes or too_long else 500
     if request.path_info.startswith("/api/"):
-        words = (
-            "The database or the disk is busy or full; nothing was changed. Try again later."
-            if passes
-            else "Something went wrong on our side; the log says what."
-        )
+        words = "Something went wrong on our side; the log says what."
+        if too_long:
+            words = "This asks for too much at once and was stopped. Narrow the filter or search."
+        elif passes:
+            words = "The database or the disk is busy or full; nothing was changed. Try again later."
         answer: HttpResponse = JsonResponse({"detail": words}, status=status)
     else:
-        answer = HttpResponse(render_to_string("500.html"), status=status)
+        answer = HttpResponse(render_to_string("500.html", {"too_long": too_long}), status=status)
     if passes:
         answer["Retry-After"] = str(_RETRY_AFTER)
     return answer

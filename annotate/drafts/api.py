@@ -40,6 +40,8 @@ class KeptDraftSerializer(serializers.Serializer):
 class Drafts(Route):
     """What I typed and did not send."""
 
+    too_large = f"A draft holds at most {verbs.LONGEST:,} characters."
+
     @extend_schema(
         parameters=[OpenApiParameter("page", str, description="Only those typed on this page.")],
         responses=DraftSerializer(many=True),

@@ -8,7 +8,8 @@ from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, Sum
+from django.db.models.functions import Length
 from django.utils import timezone
 
 from annotate.models import Draft
@@ -16,6 +17,9 @@ from kit.errors import Conflict, Refused
 
 LONGEST = 2_000_000
 MOST = 1_000
+# Characters of all drafts of a person together; short ones are not counted, they are few.
+MOST_TEXT = 20_000_000
+_SHORT = 10_000
 KEPT = timedelta(days=90)
 
 
@@ -26,7 +30,7 @@ def keep_draft(
 
     An empty text takes the draft away: None. The same text changes nothing. Raises
     Conflict, carrying the draft, if another tab wrote meanwhile, and Refused for more than
-    2,000,000 characters or 1,000 drafts.
+    2,000,000 characters, 1,000 drafts, or 20,000,000 characters in all of them.
     """
     if len(text) > LONGEST:
         raise Refused(f"A draft holds at most {LONGEST:,} characters.", field="text")
@@ -42,6 +46,7 @@ def keep_draft(
         if not text.strip():
             present.delete()
             return None
+        _check_room(person, text, before=len(present.text))
         Draft.objects.filter(pk=present.pk).update(
             text=text, page=page, version=F("version") + 1, updated_at=timezone.now()
         )
@@ -53,6 +58,7 @@ def _begin(person: User, place: str, name: str, text: str, page: str) -> Draft:
     Draft.objects.filter(updated_at__lt=timezone.now() - KEPT).delete()
     if Draft.objects.of(person).count() >= MOST:
         raise Refused("You have 1,000 drafts. Discard some under Drafts.", field="name")
+    _check_room(person, text)
     try:
         with transaction.atomic():
             where = {"user": person, "place": place, "name": name}
@@ -60,3 +66,13 @@ def _begin(person: User, place: str, name: str, text: str, page: str) -> Draft:
             return Draft.objects.create(**where, text=text, page=page, updated_at=now)
     except IntegrityError:  # two tabs began at the same moment
         raise Conflict(Draft.objects.get(user=person, place=place, name=name)) from None
+
+
+def _check_room(person: User, text: str, before: int = 0) -> None:
+    """Raises Refused where the person's drafts would hold too much together."""
+    if len(text) <= max(_SHORT, before):
+        return
+    held = Draft.objects.of(person).aggregate(all=Sum(Length("text")))["all"] or 0
+    if held + len(text) - before > MOST_TEXT:
+        message = f"Your drafts hold at most {MOST_TEXT:,} characters in all. Discard some first."
+        raise Refused(message, field="text")

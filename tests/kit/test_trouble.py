@@ -138,6 +138,8 @@ def test_a_large_draft_is_told_its_own_limit(browser) -> None:
     assert "2000000 characters" in str(answer.json()["text"])
     answer = keep(browser, "x" * (8 * 1024 * 1024))
     assert answer.status_code == 413
+    assert answer.json()["detail"] == "A draft holds at most 2,000,000 characters."
+    answer = browser.post("/api/benchmarks/", "x" * 9_000_000, content_type="application/json")
     assert "without files 8 MB" in answer.json()["detail"]
 
 

@@ -32,6 +32,24 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().__init__(*args, **kwargs)
         self._is_preparing = False
         self._usable_at = 0.0
+        # What the server was told last; a new connection knows of no limit.
+        self._statement_seconds = 0.0
+
+    def get_new_connection(self, conn_params: Any) -> Any:
+        """Django's, on which no statement is limited yet."""
+        self._statement_seconds = 0.0
+        return super().get_new_connection(conn_params)
+
+    def limit_statements(self, seconds: float) -> None:
+        """Let the server stop every statement after so long; 0 is no limit.
+
+        Told only when it changes: it costs a way to the server and back.
+        """
+        if seconds != self._statement_seconds:
+            assert self.connection is not None
+            with self.wrap_database_errors:
+                self.connection.execute(f"SET statement_timeout = {int(1000 * seconds)}")
+            self._statement_seconds = seconds
 
     @contextmanager
     def preparing(self) -> Iterator[None]:

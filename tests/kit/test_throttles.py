@@ -1,0 +1,188 @@
+"""Rates of requests and uploads, how long a statement may take, and what drafts hold together."""
+
+import pytest
+from django.core.cache import caches
+from django.core.exceptions import ImproperlyConfigured
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError, connection
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from annotate.drafts import services as drafts
+from annotate.models import Draft
+from config.safety import check_rate
+from corpus.models import ImportRun
+from kit.database.time_limit import limited_statements
+from kit.errors import is_passing, is_too_long
+from tests.factories import make_benchmark, make_member, make_token
+
+# It would never end.
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+
+
+@pytest.fixture(autouse=True)
+def _none_asked_yet() -> None:
+    caches["limits"].clear()
+
+
+@pytest.fixture
+def admin():
+    return make_member(make_benchmark(), "admin", "admin")
+
+
+@pytest.fixture
+def browser(admin):
+    browser = Client(raise_request_exception=False)
+    browser.force_login(admin)
+    return browser
+
+
+def rates(settings, **given: str) -> None:
+    settings.ASSAY_RATES = {"person": "", "token": "", "uploads": ""} | given
+
+
+def by_token(admin) -> dict[str, str]:
+    return {"Authorization": f"Token {make_token(admin)}"}
+
+
+@pytest.mark.django_db
+def test_a_person_asks_so_often_by_whatever_they_ask(admin, browser, settings) -> None:
+    rates(settings, person="3/hour")
+    url = reverse("api-benchmarks")
+    answers = [browser.get(url), browser.get(url)]
+    answers += [Client().get(url, headers=by_token(admin)) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+    assert 0 < int(answers[-1]["Retry-After"]) <= 3600
+    assert "throttled" in answers[-1].json()["detail"]
+    assert browser.get(reverse("home")).status_code == 200  # the screens go on
+    other = Client()
+    other.force_login(make_member(make_benchmark("other"), "other", "admin"))
+    assert other.get(url).status_code == 200
+
+
+@pytest.mark.django_db
+def test_each_token_has_its_own_rate(admin, browser, settings) -> None:
+    rates(settings, token="2/hour")
+    url, one, other = reverse("api-benchmarks"), by_token(admin), by_token(admin)
+    assert [Client().get(url, headers=one).status_code for _ in range(3)] == [200, 200, 429]
+    assert Client().get(url, headers=other).status_code == 200
+    assert browser.get(url).status_code == 200
+
+
+@pytest.mark.django_db
+def test_an_address_cannot_be_made_up(settings) -> None:
+    rates(settings, person="2/hour")
+    url = reverse("api-schema")
+    said = [{"X-Forwarded-For": f"192.0.2.{number}"} for number in range(3)]
+    answers = [Client().get(url, headers=each).status_code for each in said]
+    assert answers == [200, 200, 429]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("door", ["screen", "session", "token"])
+def test_uploads_have_a_rate_of_their_own(admin, browser, settings, door: str) -> None:
+    rates(settings, uploads="1/hour")
+    headers = by_token(admin) if door == "token" else {}
+    client = Client() if door == "token" else browser
+    url = reverse("imports" if door == "screen" else "api-imports", args=["demo"])
+
+    def send():
+        file = SimpleUploadedFile("biology.jsonl", b"{}")
+        given = {"format": "bright", "upload" if door == "screen" else "file": file}
+        return client.post(url, given, headers=headers)
+
+    assert send().status_code < 400
+    refused = send()
+    assert refused.status_code == 429
+    assert 0 < int(refused["Retry-After"]) <= 3600
+    assert ImportRun.objects.count() == 1
+    assert "many files" in refused.content.decode() or "throttled" in refused.content.decode()
+
+
+@pytest.mark.django_db
+def test_a_cache_that_is_away_keeps_nobody_out(browser, settings) -> None:
+    rates(settings, person="1/hour")
+    settings.CACHES = settings.CACHES | {
+        "limits": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": "redis://127.0.0.1:1/",
+        }
+    }
+    url = reverse("api-benchmarks")
+    assert [browser.get(url).status_code for _ in range(2)] == [200, 200]
+
+
+@pytest.mark.parametrize("given", ["600", "many/min", "0/min", "600/minute ", "-1/min", "6/year"])
+def test_a_rate_that_is_none_is_refused_at_the_start(given: str) -> None:
+    check_rate("ASSAY_RATE_PERSON", "600/min")
+    check_rate("ASSAY_RATE_PERSON", "")
+    with pytest.raises(ImproperlyConfigured, match="ASSAY_RATE_PERSON"):
+        check_rate("ASSAY_RATE_PERSON", given)
+
+
+def asked(method: str, sql: str) -> HttpResponse:
+    def view(request: object) -> HttpResponse:
+        with connection.cursor() as cursor:
+            cursor.execute(sql)
+            return HttpResponse(str(cursor.fetchone()[0]))
+
+    return limited_statements(view)(RequestFactory().generic(method, "/"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_statement_of_a_page_is_stopped(settings) -> None:
+    settings.ASSAY_QUERY_SECONDS = 0.2
+    with pytest.raises(OperationalError) as stopped:
+        asked("GET", ENDLESS)
+    assert is_too_long(stopped.value)
+    assert asked("GET", "SELECT 7").content == b"7"
+    # What is written takes its time: here as many steps as would be stopped above.
+    bounded = ENDLESS.replace("FROM n)", "FROM n WHERE i < 2000000)")
+    settings.ASSAY_QUERY_SECONDS = 0.001
+    with pytest.raises(OperationalError):
+        asked("GET", bounded)
+    assert asked("POST", bounded).content == b"2000000"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("url", ["/api/benchmarks/", "/"])
+def test_who_asks_for_too_much_is_told_to_narrow_it(browser, settings, monkeypatch, url) -> None:
+    settings.ASSAY_QUERY_SECONDS = 0.2
+
+    def endless(*_: object) -> object:
+        with connection.cursor() as cursor:
+            return cursor.execute(ENDLESS)
+
+    monkeypatch.setattr("kit.htmx.render" if url == "/" else "kit.api.Route.page", endless)
+    answer = browser.get(url)
+    assert answer.status_code == 503
+    assert "Retry-After" not in answer
+    words = " ".join(answer.content.decode().split())
+    assert ("narrow the filter" in words) or ("Narrow the filter" in words)
+    monkeypatch.undo()
+    assert browser.get(url).status_code == 200
+
+
+def test_other_errors_are_not_about_time() -> None:
+    error = OperationalError("the connection is lost")
+    assert not is_too_long(error)
+    assert is_passing(error)
+    assert not is_too_long(None)
+
+
+@pytest.mark.django_db
+def test_drafts_have_a_limit_together(browser, admin, monkeypatch) -> None:
+    monkeypatch.setattr(drafts, "MOST_TEXT", 50_000)
+
+    def keep(name: str, size: int, expected: int = 0) -> object:
+        given = {"place": "/b/demo/", "name": name, "text": "x" * size, "expected": expected}
+        return browser.put("/api/drafts/", given, content_type="application/json")
+
+    assert keep("one", 30_000).status_code == 200
+    refused = keep("two", 20_001)
+    assert (refused.status_code, refused.json()["field"]) == (409, "text")
+    assert keep("two", 20_000).status_code == 200
+    assert keep("two", 20_001, expected=1).status_code == 409  # not by small steps either
+    assert keep("two", 19_000, expected=1).status_code == 200
+    assert sum(len(each.text) for each in Draft.objects.of(admin)) == 49_000
