@@ -39,6 +39,26 @@ class Event(models.Model):
         raise TypeError("Events are append-only.")
 
 
+class Quota(models.Model):
+    """What all work of one scope, a benchmark, may use together; null is no limit.
+
+    Bytes of pages and imported files, calls to models (each attempt is one), and USD for them.
+    """
+
+    scope = models.CharField(max_length=100, unique=True)
+    bytes = models.BigIntegerField(null=True)
+    calls = models.BigIntegerField(null=True)
+    usd = models.DecimalField(max_digits=12, decimal_places=2, null=True)
+
+    def __str__(self) -> str:
+        return f"quota of {self.scope}"
+
+    @property
+    def limits_calls(self) -> bool:
+        """Whether runs that ask models have to look at it."""
+        return self.calls is not None or self.usd is not None
+
+
 class SignInLink(models.Model):
     """A link that signs one person in once; only the hash of its token is kept."""
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 from django.db import connections, models
 from django.db.models import Q
 
+from kit.models import Quota
 from llm.endpoints import Endpoint
 from llm.errors import without_secrets
 from llm.prices import Price
@@ -40,6 +41,10 @@ class Account(models.Model):
     limit_units = models.BigIntegerField(null=True)
     spent_units = models.BigIntegerField(default=0)
     reserved_units = models.BigIntegerField(default=0)
+    # What all accounts of a benchmark share, where calls or money are limited; `made` counts the
+    # attempts of this one while it is.
+    quota = models.ForeignKey(Quota, null=True, on_delete=models.SET_NULL, related_name="accounts")
+    made = models.BigIntegerField(default=0, db_default=0)
 
     def __str__(self) -> str:
         return self.name or f"account {self.pk}"

@@ -5,6 +5,7 @@ What reserves and moves sums belongs inside the transactions of `writing`, with 
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import ClassVar, Final
@@ -13,10 +14,11 @@ from django import forms
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import models, transaction
-from django.db.models import F
+from django.db.models import Count, F, QuerySet, Sum
 
 from kit import audit
 from kit.errors import Refused
+from kit.models import Quota
 from kit.runs.models import TrackedRun
 from llm import endpoints
 from llm.endpoints import SettingsError
@@ -39,23 +41,83 @@ def move(moves: Mapping[int, tuple[int, int]]) -> None:
 def reserve(charges: Sequence[tuple[int | None, Decimal | None]]) -> list[bool]:
     """Hold the upper bound of each (account, bound) on its account; False where it does not fit.
 
-    A call without a known bound fits only where the account has no limit.
+    A call without a known bound fits only where neither the account nor its quota has a limit.
     """
     ids = {pk for pk, _ in charges if pk is not None}
     rows = Account.objects.select_for_update().order_by("pk").in_bulk(ids)
+    own = {pk: _Room(row.limit_units) for pk, row in rows.items()}
+    for pk, row in rows.items():
+        own[pk].take(row.spent_units + row.reserved_units, calls=0)
+    shared = {quota.pk: _left(quota) for quota in _locked(rows.values())}
     taken: dict[int, int] = defaultdict(int)
+    made: dict[int, int] = defaultdict(int)
     fits = []
     for pk, bound in charges:
         units, account = to_units(bound or Decimal(0)), rows.get(pk or 0)
-        does_fit = True
-        if account is not None and account.limit_units is not None:
-            room = account.limit_units - account.spent_units - account.reserved_units
-            does_fit = bound is not None and taken[account.pk] + units <= room
+        rooms = [own[account.pk], shared.get(account.quota_id or 0)] if account else []
+        does_fit = all(room.fits(bound) for room in rooms if room)
         if account is not None and does_fit:
+            for room in filter(None, rooms):
+                room.take(units)
             taken[account.pk] += units
+            made[account.pk] += account.quota_id is not None
         fits.append(does_fit)
     move({pk: (0, units) for pk, units in taken.items()})
+    for pk, count in made.items():
+        if count:
+            Account.objects.filter(pk=pk).update(made=F("made") + count)
     return fits
+
+
+@dataclass
+class _Room:
+    """What is left of a limit, in units of money and in calls; None is no limit."""
+
+    units: int | None
+    calls: int | None = None
+
+    def fits(self, bound: Decimal | None) -> bool:
+        """Whether one more call of this upper bound, None where it is not known, may be made."""
+        if self.calls is not None and self.calls < 1:
+            return False
+        return self.units is None or (bound is not None and to_units(bound) <= self.units)
+
+    def take(self, units: int, calls: int = 1) -> None:
+        """Less is left from now on."""
+        self.units = None if self.units is None else self.units - units
+        self.calls = None if self.calls is None else self.calls - calls
+
+
+def _locked(accounts: Iterable[Account]) -> QuerySet[Quota]:
+    """Their quotas, behind one another: accounts are locked before, here as everywhere."""
+    ids = {each.quota_id for each in accounts} - {None}
+    rows = Quota.objects.select_for_update().filter(pk__in=ids).order_by("pk")
+    return rows if ids else rows.none()
+
+
+def _left(quota: Quota) -> _Room:
+    """By what all its accounts have spent, hold and made."""
+    room = _Room(_limit(quota.usd), quota.calls)
+    sums = quota.accounts.aggregate(
+        units=Sum(F("spent_units") + F("reserved_units")), calls=Sum("made")
+    )
+    room.take(int(sums["units"] or 0), calls=int(sums["calls"] or 0))
+    return room
+
+
+def share_quota(quota: Quota) -> None:
+    """Let all runs of its scope look at a quota that changed, and none at one without limits.
+
+    In the caller's transaction.
+    """
+    ids = [run.account_id for run in paying_runs(quota.scope)]
+    accounts = list(Account.objects.select_for_update().filter(pk__in=ids).order_by("pk"))
+    calls = Call.objects.filter(account__in=ids).order_by().values_list("account")
+    made = dict(calls.annotate(Count("pk"))) if quota.limits_calls else {}
+    for account in accounts:
+        account.quota = quota if quota.limits_calls else None
+        account.made = made.get(account.pk, 0)
+    Account.objects.bulk_update(accounts, ["quota", "made"])
 
 
 class PayingRun(TrackedRun):
@@ -149,8 +211,11 @@ def open_account(run: PayingRun) -> Account:
         rows = type(run).objects
         row = rows.select_for_update().only("account_id", "budget_usd").get(pk=run.pk)
         if row.account_id is None:
+            quota = Quota.objects.filter(scope=run.scope).first()
             row.account = Account.objects.create(
-                name=f"{run._meta.verbose_name} {run.pk}", limit_units=_limit(row.budget_usd)
+                name=f"{run._meta.verbose_name} {run.pk}",
+                limit_units=_limit(row.budget_usd),
+                quota=quota if quota and quota.limits_calls else None,
             )
             rows.filter(pk=run.pk).update(account=row.account)
     run.account = row.account
@@ -183,6 +248,8 @@ def set_budget(run: PayingRun, usd: Decimal | None, *, actor: User | None, scope
 def budget_words(run: PayingRun, *, waiting: str) -> str:
     """Why a run paused for its budget, and what to do; `waiting` says what, such as "3 pairs"."""
     account = open_account(run)
+    if account.quota and (words := _quota_words(account, account.quota)):
+        return f"{words} {waiting} keep waiting. Whoever runs the site may raise it; then resume."
     reserved = ""
     if account.reserved_units:
         reserved = (
@@ -193,6 +260,21 @@ def budget_words(run: PayingRun, *, waiting: str) -> str:
         f"The budget of ${account.limit_usd or Decimal(0):,.2f} has no room for the next call: "
         f"${_cents(account.spent_usd)} spent{reserved}. {waiting} keep waiting. Raise the "
         "budget, then resume the run."
+    )
+
+
+def _quota_words(account: Account, quota: Quota) -> str:
+    """Which limit of the benchmark is reached; "" where the run's own is nearer."""
+    left = _left(quota)
+    if left.calls is not None and left.calls < 1:
+        return f"The benchmark's quota of {quota.calls:,} calls to models is used up."
+    own = account.limit_units
+    own = None if own is None else own - account.spent_units - account.reserved_units
+    if left.units is None or (own is not None and own <= left.units):
+        return ""
+    return (
+        f"The benchmark's quota of ${quota.usd:,.2f} for models has no room for the next call, or "
+        "what that costs is not known."
     )
 
 
