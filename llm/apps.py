@@ -1,6 +1,6 @@
 """The room for models and money."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from django.apps import AppConfig
@@ -22,10 +22,12 @@ class LlmConfig(AppConfig):
     def ready(self) -> None:
         """Have the files of settings looked at with everything else, lost calls listed, and open
         calls counted for /-/metrics."""
+        from kit.backup import loaded
         from kit.health.metrics import tell  # it reads rows, which are there only now
 
         checks.register(check_files, "files")
         every(30, "lost calls", _list_lost_calls)
+        loaded.connect(_stop_paying, dispatch_uid="llm.stop_paying")
         tell("assay_calls_open", "Calls to models without an answer.", _open_calls)
 
 
@@ -35,6 +37,29 @@ def _list_lost_calls() -> None:
     list_lost_calls()
 
 
+def _stop_paying(columns_of: Callable[[str], Collection[str]], **_: Any) -> int:
+    """Pause what would pay in a restored installation, perhaps beside the one it was taken from.
+
+    Runs without a pause of their own have failed, and can be tried again. How many they were.
+    """
+    from kit.runs.models import RunStatus
+    from kit.runs.polling import run_models
+    from llm.ledger.accounts import AskingRun
+
+    words = "This installation was restored from a backup. Resume the run if it is to go on here."
+    count = 0
+    for kind in (each for each in run_models() if hasattr(each, "asked")):
+        columns = columns_of(kind._meta.db_table)
+        to = RunStatus.PAUSED if issubclass(kind, AskingRun) else RunStatus.FAILED
+        told = {"status": to, "error": words, "pause_reason": words, "lease_until": None}
+        # Of an earlier version some may not be there yet.
+        known = {name: value for name, value in told.items() if name in columns}
+        going = (RunStatus.QUEUED, RunStatus.RUNNING)
+        if "status" in known:
+            count += kind.objects.filter(status__in=going).update(**known)
+    return count
+
+
 def _open_calls() -> Iterator[tuple[dict[str, str], float]]:
     """By state; the index holds these rows only."""
     from llm.models import Call
@@ -42,7 +67,7 @@ def _open_calls() -> Iterator[tuple[dict[str, str], float]]:
     # In so many words: SQLite takes an index of some rows for none but values that it is shown.
     is_open = "status IN ('intent', 'possibly_paid')"
     rows = Call.objects.extra(where=[is_open]).order_by().values_list("status")  # noqa: S610
-    for status, count in rows.annotate(Count("pk")):
+    for status, count in rows.annotate(Count("*")):  # of rows: the index has no more
         yield {"status": status}, count
 
 

@@ -17,7 +17,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from kit.backup import archive, restored, tables
+from kit.backup import archive, loaded, restored, tables
 from kit.backup.tables import FORMER, Digest, Table
 from kit.database.bulk import bulk_loading
 from kit.errors import Refused
@@ -83,6 +83,10 @@ def restore(path: Path, *, keep_version: bool = False, say: Say = lambda _: None
             connection.check_constraints()
         except IntegrityError as error:
             raise Refused(f"The rows of {path} do not fit together: {error}") from error
+        there = {each["name"]: set(each["columns"]) for each in manifest["tables"]}
+        stopped = loaded.send(sender=None, columns_of=lambda table: there.get(table, set()))
+        if count := sum(found for _, found in stopped):
+            say(f"{count:,} runs that ask models are paused: resume each that is to go on here.")
     if keep_version:
         return
     if MigrationExecutor(connection).migration_plan(_leaves()):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.core.cache import cache
 from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -35,6 +36,7 @@ def make_run(**fields: Any) -> DebateRun:
 
 
 def ready() -> tuple[int, list[str]]:
+    cache.clear()  # an answer is good for two seconds
     response = Client().get("/-/ready")
     return response.status_code, response.json()["failing"]
 
@@ -58,6 +60,15 @@ def test_ready_with_a_worker_and_nothing_due() -> None:
     states = dict.fromkeys(("database", "disk", "workers", "due_work"), "ok")
     assert response.json() == {"ready": True, "failing": [], "checks": states}
     assert response["Cache-Control"] == ("max-age=0, no-cache, no-store, must-revalidate, private")
+
+
+@pytest.mark.django_db
+def test_who_asks_often_costs_no_more() -> None:
+    beat()
+    Client().get("/-/ready")
+    with CaptureQueriesContext(connection) as asked:
+        answers = {Client().get("/-/ready").status_code for _ in range(50)}
+    assert (answers, len(asked)) == ({200}, 0)
 
 
 @pytest.mark.django_db
