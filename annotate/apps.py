@@ -11,7 +11,7 @@ class AnnotateConfig(AppConfig):
 
     def ready(self) -> None:
         """Labels of pairs that are voted on are shown by no list of the corpus room; cleanings
-        keep aspects apart; judgments that their givers left are swept up."""
+        keep aspects apart; judgments that their givers left are swept up; digests are mailed."""
         from annotate.voting.cases import is_undecided
         from annotate.voting.services import finish_all_abandoned
         from annotate.workspace.inherited import aspects_in
@@ -21,4 +21,11 @@ class AnnotateConfig(AppConfig):
 
         hide_labels(is_undecided)
         tell_aspects(aspects_in)
+
+        def mail_digests() -> None:
+            from annotate.digest.services import send_digests
+
+            send_digests()
+
+        every(300, "digests by mail", mail_digests)
         every(60, "abandoned judgments", finish_all_abandoned)

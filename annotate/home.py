@@ -82,9 +82,8 @@ def annotate_home(request: HttpRequest) -> HttpResponse:
     """One button that goes on, the queue by kind, today and the week; what admins must know."""
     assert isinstance(request.user, User)
     today = timezone.localdate()
-    memberships = Membership.objects.filter(user=request.user).select_related("benchmark", "user")
-    places = [Access(request.user, each.benchmark, each) for each in memberships]
-    queue = _in_turn(work for access in places for work in _works(access) if work.left)
+    places = _places(request.user)
+    queue = waiting_work(request.user)
     works_here = any(each.is_annotator or each.is_reviewer for each in places)
     context = {
         "queue": queue,
@@ -98,6 +97,16 @@ def annotate_home(request: HttpRequest) -> HttpResponse:
         "today": today,
     }
     return htmx.render(request, "annotate/home.html", context)
+
+
+def waiting_work(user: User) -> list[Work]:
+    """What waits for the person in all their benchmarks, as at their home, in its order."""
+    return _in_turn(work for access in _places(user) for work in _works(access) if work.left)
+
+
+def _places(user: User) -> list[Access]:
+    memberships = Membership.objects.filter(user=user).select_related("benchmark", "user")
+    return [Access(user, each.benchmark, each) for each in memberships]
 
 
 def _sum(seconds: Iterable[float | None]) -> float | None:

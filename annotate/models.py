@@ -14,6 +14,7 @@ from annotate.answers.models import (
 )
 from annotate.assignments.models import ActiveSpan, Assignment, WorkState
 from annotate.batches.models import Batch, BatchItem, BatchStatus
+from annotate.digest.models import Digest
 from annotate.drafts.models import Draft
 from annotate.exams.models import (
     ApprovalRecord,
@@ -77,6 +78,7 @@ __all__ = [
     "CheckKind",
     "Condition",
     "Consent",
+    "Digest",
     "Draft",
     "EscalationCase",
     "ExamAnswer",

@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("annotate.answers.urls")),
     path("", include("annotate.assignments.urls")),
     path("", include("annotate.batches.urls")),
+    path("", include("annotate.digest.urls")),
     path("", include("annotate.drafts.urls")),
     path("", include("annotate.exams.urls")),
     path("", include("annotate.feedback.urls")),

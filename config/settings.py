@@ -377,6 +377,11 @@ if LIMITS_CACHE:
         "LOCATION": LIMITS_CACHE,
         "KEY_PREFIX": ASSAY_QUEUE,
     }
+# What a new benchmark may use together, until staff change it: bytes of pages and imported files,
+# calls to models, USD for them; 0 is no limit.
+ASSAY_QUOTA_BYTES = env.int("ASSAY_QUOTA_BYTES", default=100 * 1024**3)
+ASSAY_QUOTA_CALLS = env.int("ASSAY_QUOTA_CALLS", default=0)
+ASSAY_QUOTA_USD = env.float("ASSAY_QUOTA_USD", default=0.0)
 # Seconds for a statement of a page that is only looked at; 0 is no limit.
 ASSAY_QUERY_SECONDS = env.float("ASSAY_QUERY_SECONDS", default=20.0)
 # A folder on this machine whose files admins may import without uploading them; empty means none.

@@ -13,8 +13,8 @@ class CorpusConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Workers sweep up what uploads left; groups of the identity provider become roles; what a
-        backup leaves out is made anew."""
+        """Workers sweep up what uploads left and tell webhooks; groups of the identity provider
+        become roles; what a backup leaves out is made anew."""
         from kit.account import came_through_provider
         from kit.backup import restored
         from kit.runs.periodic import every
@@ -38,5 +38,11 @@ class CorpusConfig(AppConfig):
             move_uploads(before)
             index_again()
 
+        def tell() -> None:
+            from corpus.webhooks.services import deliver
+
+            deliver()
+
         every(3600, "leftovers of uploads", sweep)
+        every(5, "webhooks", tell)
         restored.connect(bring_back, weak=False, dispatch_uid="corpus")

@@ -32,3 +32,4 @@ from corpus.texts.models import (
     Query,
     VersionState,
 )
+from corpus.webhooks.models import Delivery, Webhook

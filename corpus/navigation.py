@@ -110,9 +110,12 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("People", "people", _admins),
         Page("Assignments", "assignments", _admins),
         Page("Voting plan", "voting", _admins),
+        Page("Checks of labels", "label-checks", _admins),
         Page("Qualification", "qualification-rules", _admins, beside=("qualification/",)),
         Page("Guidelines", "guidelines"),
         Page("Endpoints", "endpoints", _admins),
+        Page("Quotas", "quotas", _admins),
+        Page("Webhooks", "webhooks", _admins),
         Page("Record", "record", _admins),
     ),
 }

@@ -11,9 +11,11 @@ from corpus.endpoints import views as endpoints
 from corpus.imports import views as imports
 from corpus.judgments import views as judgments
 from corpus.pools import views as pools
+from corpus.quotas import views as quotas
 from corpus.runs import views as runs
 from corpus.texts import views as documents
 from corpus.versions import views as versions
+from corpus.webhooks import views as webhooks
 
 _HERE = "b/<slug:slug>"
 _PERSON = f"{_HERE}/people/<int:pk>"
@@ -45,6 +47,15 @@ urlpatterns = [
     path(f"{_PERSON}/", benchmarks.person, name="person"),
     path(f"{_PERSON}/link/", benchmarks.person_link, name="person-link"),
     path(f"{_PERSON}/remove/", benchmarks.person_remove, name="person-remove"),
+    path(f"{_HERE}/webhooks/", webhooks.webhooks, name="webhooks"),
+    path(f"{_HERE}/webhooks/<int:pk>/", webhooks.webhook, name="webhook"),
+    path(f"{_HERE}/webhooks/<int:pk>/remove/", webhooks.webhook_remove, name="webhook-remove"),
+    path(
+        f"{_HERE}/webhooks/deliveries/<int:pk>/again/",
+        webhooks.delivery_again,
+        name="delivery-again",
+    ),
+    path(f"{_HERE}/quotas/", quotas.quotas, name="quotas"),
     path(f"{_HERE}/endpoints/", endpoints.endpoint_list, name="endpoints"),
     path(f"{_HERE}/endpoints/try/", endpoints.endpoint_try, name="endpoint-try"),
     path(f"{_HERE}/import/", imports.imports, name="imports"),

@@ -13,7 +13,8 @@ import ipaddress
 import re
 import socket
 import zlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -130,15 +131,51 @@ async def fetch(
     """
     limits = limits or Limits()
     gate = _Gate(limits=limits, allowed=allowed, resolve=resolve)
+    async with _in_time(limits, "page"):
+        return await _follow(url, gate, limits)
+
+
+async def post(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    limits: Limits,
+    allowed: frozenset[Address] = frozenset(),
+    resolve: Resolve = look_up,
+) -> tuple[int, str]:
+    """Send a body to an address; the status of the answer, and its first `limits.size` bytes.
+
+    Nothing is followed: a redirect is an answer. Raises EgressRefused, and EgressFailed where no
+    answer came in time.
+    """
+    gate = _Gate(limits=limits, allowed=allowed, resolve=resolve)
+    async with _in_time(limits, "answer"), _session(gate) as session:
+        where = gate.read(url)
+        async with session.post(
+            where, data=body, headers=headers, allow_redirects=False
+        ) as response:
+            answer = await response.content.read(limits.size)
+            return response.status, answer.decode("utf-8", "replace")
+
+
+def check(url: str, *, allowed: frozenset[Address] = frozenset()) -> None:
+    """Raise EgressRefused for an address whose form alone says that nothing is sent there."""
+    _Gate(limits=Limits(), allowed=allowed, resolve=look_up).read(url)
+
+
+@asynccontextmanager
+async def _in_time(limits: Limits, what: str) -> AsyncIterator[None]:
+    """What goes wrong inside, in words."""
     try:
         async with asyncio.timeout(limits.seconds):
-            return await _follow(url, gate, limits)
+            yield
     except TimeoutError:
-        raise EgressFailed(f"The page took longer than {limits.seconds:g} seconds.") from None
+        raise EgressFailed(f"The {what} took longer than {limits.seconds:g} seconds.") from None
     except aiohttp.InvalidURL:
         raise EgressRefused("This is not a web address.") from None
     except (aiohttp.ClientError, OSError) as error:
-        raise EgressFailed(f"The page could not be fetched: {_in_words(error)}.") from None
+        raise EgressFailed(f"The {what} could not be fetched: {_in_words(error)}.") from None
 
 
 class _Gate(AbstractResolver):
@@ -207,21 +244,25 @@ class _Gate(AbstractResolver):
 _make_socket = socket.socket
 
 
-async def _follow(text: str, gate: _Gate, limits: Limits) -> Fetched:
+def _session(gate: _Gate, **headers: str) -> aiohttp.ClientSession:
     connector = aiohttp.TCPConnector(
         resolver=gate, use_dns_cache=False, force_close=True, socket_factory=gate.open_socket
     )
-    async with aiohttp.ClientSession(
+    return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         trust_env=False,
-        headers={
-            "User-Agent": "Assay (annotation of retrieval benchmarks)",
-            "Accept": "text/html, application/xhtml+xml, application/pdf;q=0.9, text/plain;q=0.8",
-            "Accept-Encoding": "gzip",
-        },
-    ) as session:
+        headers={"User-Agent": "Assay (annotation of retrieval benchmarks)", **headers},
+    )
+
+
+async def _follow(text: str, gate: _Gate, limits: Limits) -> Fetched:
+    takes = {
+        "Accept": "text/html, application/xhtml+xml, application/pdf;q=0.9, text/plain;q=0.8",
+        "Accept-Encoding": "gzip",
+    }
+    async with _session(gate, **takes) as session:
         url = gate.read(text)
         for _ in range(limits.redirects + 1):
             async with session.get(url, allow_redirects=False) as response:

@@ -223,7 +223,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
         if too_long:
             words = "This asks for too much at once and was stopped. Narrow the filter or search."
         elif passes:
-            words = "The database or the disk is busy or full; nothing was changed. Try again later."
+            words = (
+                "The database or the disk is busy or full; nothing was changed. Try again later."
+            )
         answer: HttpResponse = JsonResponse({"detail": words}, status=status)
     else:
         answer = HttpResponse(render_to_string("500.html", {"too_long": too_long}), status=status)

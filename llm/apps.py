@@ -67,7 +67,7 @@ def _open_calls() -> Iterator[tuple[dict[str, str], float]]:
     # In so many words: SQLite takes an index of some rows for none but values that it is shown.
     is_open = "status IN ('intent', 'possibly_paid')"
     rows = Call.objects.extra(where=[is_open]).order_by().values_list("status")  # noqa: S610
-    for status, count in rows.annotate(Count("*")):  # of rows: the index has no more
+    for status, count in rows.annotate(n=Count("*")):  # of rows: the index has no more
         yield {"status": status}, count
 
 

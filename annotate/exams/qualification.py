@@ -177,11 +177,18 @@ def watch_checks(*, person: User, domain: Domain) -> Recheck | None:
     return ask_recheck(person=person, domain=domain, reason=reason)
 
 
-def set_rule(*, benchmark: Benchmark, actor: User, expected: int, **fields: int | bool) -> None:
+def set_rule(
+    *,
+    benchmark: Benchmark,
+    actor: User,
+    expected: int,
+    may_wait: bool = False,
+    **fields: int | bool,
+) -> None:
     """Change what the benchmark asks; `expected` is the version read (0: none was written yet).
 
     Raises Conflict where another admin saved first, and Refused for numbers out of range or an
-    exam that the bank could not fill.
+    exam that the bank could not fill, unless people `may_wait` for it.
     """
     require_admin(benchmark, actor)
     for name in ("pass_mark", "approval_above", "recheck_below"):
@@ -190,7 +197,7 @@ def set_rule(*, benchmark: Benchmark, actor: User, expected: int, **fields: int 
     for name in ("exam_size", "recheck_window"):
         if not 1 <= fields.get(name, 1) <= 200:
             raise Refused("Give a number from 1 to 200.", field=name)
-    if fields.get("required"):
+    if fields.get("required") and not may_wait:
         _check_bank(benchmark, int(fields.get("exam_size", 10)))
     with transaction.atomic():
         rule, _ = QualificationRule.objects.get_or_create(benchmark=benchmark)
@@ -198,13 +205,18 @@ def set_rule(*, benchmark: Benchmark, actor: User, expected: int, **fields: int 
         note(benchmark, actor, "set qualification", rule, **fields)
 
 
-def _check_bank(benchmark: Benchmark, size: int) -> None:
-    short = [
+def domains_without_exam(benchmark: Benchmark, size: int = 0) -> list[str]:
+    """Names of domains whose bank cannot fill an exam (of so many items, else of the rule's)."""
+    size = size or rule_of(benchmark).exam_size
+    return [
         domain.name
         for domain in benchmark.domains.filter(is_ready=True)
         if ExamItem.objects.usable(domain).filter(is_practice=False).count() < size
     ]
-    if short:
+
+
+def _check_bank(benchmark: Benchmark, size: int) -> None:
+    if short := domains_without_exam(benchmark, size):
         raise Refused(
             f"The bank holds fewer than {size} exam items for {', '.join(short)}. "
             "Add items first, or nobody could vote there.",

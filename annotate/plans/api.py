@@ -10,7 +10,14 @@ from rest_framework.response import Response
 
 from annotate.models import CONDITIONS, VotingPlan
 from annotate.plans.report import SHOWS, conditions_sheet, pay_sheet, votes_behind
-from annotate.plans.services import FIELDS, give_consent, needs_consent, save_plan
+from annotate.plans.services import (
+    FIELDS,
+    checks_of,
+    choose_checks,
+    give_consent,
+    needs_consent,
+    save_plan,
+)
 from annotate.plans.views import wanted_votes
 from corpus.access import Access, enter
 from corpus.models import Role
@@ -65,6 +72,21 @@ class ArmVotesSerializer(serializers.Serializer):
 
     votes = ArmVoteSerializer(many=True)
     kept_back = serializers.IntegerField()
+
+
+class ChecksSerializer(serializers.Serializer):
+    """Which checks gate people's labels."""
+
+    exam = serializers.BooleanField()
+    batches = serializers.BooleanField()
+    consent = serializers.BooleanField()
+    audit = serializers.BooleanField()
+
+
+class ChosenChecksSerializer(serializers.Serializer):
+    """Which checks gate people's labels; null where nobody has chosen yet."""
+
+    checks = ChecksSerializer(allow_null=True)
 
 
 class AgreeSerializer(serializers.Serializer):
@@ -144,6 +166,27 @@ class Pay(Route):
         return Response(as_data([pay_sheet(access.benchmark, plan)]))
 
 
+class LabelChecks(Route):
+    """Which of exam, batches with attention checks, consent and blind audit gate people's labels.
+
+    PUT turns each on or off, in a new version of the voting plan and in the qualification rule.
+    """
+
+    pagination_class = None
+
+    @extend_schema(responses=ChosenChecksSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        return Response({"checks": checks_of(access.benchmark) or None})
+
+    @extend_schema(request=ChecksSerializer, responses=ChosenChecksSerializer)
+    def put(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(ChecksSerializer)
+        choose_checks(benchmark=access.benchmark, actor=access.user, **given)
+        return Response({"checks": checks_of(access.benchmark)})
+
+
 def _terms(access: Access, plan: VotingPlan) -> dict[str, Any]:
     items = plan.batch_size or 10
     return TermsSerializer(
@@ -159,6 +202,7 @@ def _terms(access: Access, plan: VotingPlan) -> dict[str, Any]:
 
 
 urlpatterns = [
+    path("b/<slug:slug>/checks/", LabelChecks.as_view(), name="api-label-checks"),
     path("b/<slug:slug>/voting/terms/", Terms.as_view(), name="api-voting-terms"),
     path("b/<slug:slug>/voting/plan/", Plan.as_view(), name="api-voting-plan"),
     path("b/<slug:slug>/voting/arms/", Arms.as_view(), name="api-voting-arms"),

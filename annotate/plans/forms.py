@@ -6,7 +6,16 @@ from django import forms
 from django.forms import BoundField
 
 from annotate.models import VotingPlan
-from annotate.plans.services import FIELDS
+from annotate.plans.services import CHECKS, FIELDS
+
+
+class ChecksForm(forms.Form):
+    """Which checks gate people's labels."""
+
+    exam = forms.BooleanField(label=CHECKS["exam"], required=False)
+    batches = forms.BooleanField(label=CHECKS["batches"], required=False)
+    consent = forms.BooleanField(label=CHECKS["consent"], required=False)
+    audit = forms.BooleanField(label=CHECKS["audit"], required=False)
 
 
 class PlanForm(forms.ModelForm):
@@ -24,6 +33,7 @@ class PlanForm(forms.ModelForm):
             "lease_minutes": "Minutes a place is kept for one person",
             "seconds_per_item": "Seconds an item is expected to take",
             "hourly_pay": "Pay per hour",
+            "audit": "Agreed pairs of a new debate run that people judge blind",
             "consent_text": "What people agree to before they begin",
         }
         help_texts: ClassVar = {

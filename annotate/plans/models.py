@@ -62,6 +62,10 @@ class VotingPlan(models.Model):
         max_digits=7, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(0)]
     )
     currency = models.CharField(max_length=3, default="USD")
+    # Agreed pairs that people judge blind when a new debate run ends, unless the run says other.
+    audit = models.PositiveSmallIntegerField(
+        default=0, db_default=0, validators=[MaxValueValidator(1000)]
+    )
     # What people agree to before their first batch; empty asks nothing.
     consent_text = models.TextField(blank=True, default="")
     created_by = models.ForeignKey(

@@ -6,12 +6,13 @@ from decimal import Decimal
 from itertools import cycle
 from random import Random
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError, transaction
 
+from annotate.exams.qualification import rule_of, set_rule
 from annotate.guidelines.rendering import check_markdown
 from annotate.keyed import draw
 from annotate.models import CONDITIONS, Condition, Consent, VotingPlan
@@ -31,8 +32,21 @@ FIELDS = (
     "seconds_per_item",
     "hourly_pay",
     "currency",
+    "audit",
     "consent_text",
 )
+# The checks that gate people's labels, with what each asks where it is chosen first.
+CHECKS: Final = {
+    "exam": "People pass an exam before they vote; until its bank is filled nobody votes",
+    "batches": "Votes come in batches with attention checks, accepted or rejected as a whole",
+    "consent": "People agree to terms before they begin",
+    "audit": "People judge a sample of each debate run's agreed pairs blind",
+}
+_BATCH, _AUDIT = 20, 50
+_CONSENT: Final = """What you decide here becomes a part of a published benchmark. It is published \
+under a pseudonym, without your name and without times of day. It is kept after you stop, because \
+results depend on it. Your answers are compared with known ones and with those of others. You may \
+stop at any time."""
 
 
 def save_plan(*, benchmark: Benchmark, actor: User, expected: int, **values: Any) -> VotingPlan:
@@ -68,6 +82,45 @@ def save_plan(*, benchmark: Benchmark, actor: User, expected: int, **values: Any
     except IntegrityError:
         raise Refused(stale, field="expected") from None
     return new
+
+
+def checks_of(benchmark: Benchmark) -> dict[str, bool]:
+    """Which of CHECKS gate people's labels now; empty where nobody has chosen yet."""
+    plan, rule = VotingPlan.objects.current(benchmark), rule_of(benchmark)
+    if not (plan.version or rule.version):
+        return {}
+    return {
+        "exam": rule.required,
+        "batches": plan.has_batches,
+        "consent": bool(plan.consent_text.strip()),
+        "audit": plan.audit > 0,
+    }
+
+
+def choose_checks(
+    *, benchmark: Benchmark, actor: User, exam: bool, batches: bool, consent: bool, audit: bool
+) -> VotingPlan:
+    """Turn each of CHECKS on or off, in a new version of the plan and in the rule.
+
+    What is on already keeps its numbers and words. An exam gates from now on, also while its bank
+    is empty. Raises Refused as `save_plan` does: who is paid is asked for consent.
+    """
+    with transaction.atomic():
+        plan, rule = VotingPlan.objects.current(benchmark), rule_of(benchmark)
+        made = save_plan(
+            benchmark=benchmark,
+            actor=actor,
+            expected=plan.version,
+            batch_size=(plan.batch_size or _BATCH) if batches else 0,
+            consent_text=(plan.consent_text.strip() or _CONSENT) if consent else "",
+            audit=(plan.audit or _AUDIT) if audit else 0,
+        )
+        if rule.required != exam:
+            version = rule.version
+            set_rule(
+                benchmark=benchmark, actor=actor, expected=version, required=exam, may_wait=True
+            )
+    return made
 
 
 def needs_consent(plan: VotingPlan, access: Access) -> bool:

@@ -22,9 +22,16 @@ from annotate.models import (
     Vote,
     VotingPlan,
 )
-from annotate.plans.forms import PlanForm
+from annotate.plans.forms import ChecksForm, PlanForm
 from annotate.plans.report import NAMES, SHOWS, conditions_sheet, pay_sheet, votes_behind
-from annotate.plans.services import give_consent, needs_consent, save_plan
+from annotate.plans.services import (
+    CHECKS,
+    checks_of,
+    choose_checks,
+    give_consent,
+    needs_consent,
+    save_plan,
+)
 from annotate.voting.items import LABEL_WORDS
 from annotate.voting.services import finish_abandoned
 from corpus.access import Access, enter
@@ -47,6 +54,23 @@ def voting(request: HttpRequest, slug: str) -> HttpResponse:
         return _save(request, access)
     finish_abandoned(VotingPlan.objects.current(access.benchmark))
     return htmx.render(request, TEMPLATE, _context(access))
+
+
+@require_http_methods(["GET", "POST"])
+def label_checks(request: HttpRequest, slug: str) -> HttpResponse:
+    """Which checks gate people's labels: all of them are advised where nobody has chosen."""
+    access = enter(request.user, slug, Role.ADMIN)
+    is_posted, current = request.method == "POST", checks_of(access.benchmark)
+    form = ChecksForm(
+        request.POST if is_posted else None, initial=current or dict.fromkeys(CHECKS, True)
+    )
+    who = {"benchmark": access.benchmark, "actor": access.user}
+    if htmx.submit(form, choose_checks, **who):
+        messages.success(request, "The checks are set; every release says which were on.")
+        return htmx.redirect(request, reverse("benchmark", args=[slug]))
+    context = {"access": access, "form": form, "is_new": not current}
+    show = htmx.invalid if is_posted else htmx.render
+    return show(request, "annotate/plans/checks.html", context)
 
 
 @require_http_methods(["GET", "POST"])

@@ -6,8 +6,10 @@ of another benchmark only once its owner holds it alone, by a password that ends
 
 import unicodedata
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
@@ -17,7 +19,7 @@ from corpus.models import Benchmark, Domain, Invitation, Layer, Licence, Members
 from kit import audit
 from kit.account.links import AGREED_FOR, agree_to_link, create_link, end_links, is_mailed_to
 from kit.errors import Refused
-from kit.models import Event, ProviderIdentity
+from kit.models import Event, ProviderIdentity, Quota
 
 
 def create_benchmark(
@@ -31,6 +33,10 @@ def create_benchmark(
             )
             if actor is not None:
                 Membership.objects.create(user=actor, benchmark=benchmark, roles=[Role.ADMIN])
+            size = settings.ASSAY_QUOTA_BYTES or None
+            usd = round(Decimal(str(settings.ASSAY_QUOTA_USD)), 2) or None
+            most = {"bytes": size, "calls": settings.ASSAY_QUOTA_CALLS or None, "usd": usd}
+            Quota.objects.update_or_create(scope=slug, defaults=most)
             audit.record(actor=actor, verb="create benchmark", target=benchmark, scope=slug)
             return benchmark
     except IntegrityError:

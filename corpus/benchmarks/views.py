@@ -53,7 +53,8 @@ def benchmark_new(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied("Only staff may create benchmarks.")
     form = BenchmarkForm(request.POST if request.method == "POST" else None)
     if made := htmx.submit(form, verbs.create_benchmark, actor=request.user):
-        return htmx.redirect(request, reverse("benchmark", args=[made.slug]))
+        # Asked once, before anybody has voted.
+        return htmx.redirect(request, reverse("label-checks", args=[made.slug]))
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "corpus/benchmarks/benchmark_new.html", {"form": form})
 

@@ -20,6 +20,8 @@ class ImportRun(TrackedRun):
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="imports")
     format = models.CharField(max_length=20)
     path = models.CharField(max_length=1000)
+    # Bytes of its files as they came from a screen or script, which count against the quota.
+    size = models.BigIntegerField(default=0, db_default=0)
     # What people called the file; `path` is where it lies here.
     label = models.CharField(max_length=255)
     qrels_path = models.CharField(max_length=1000, blank=True, default="")

@@ -26,6 +26,7 @@ from corpus.imports.context import NAMES
 from corpus.imports.sweep import sweep_dead_loads
 from corpus.imports.uploads import forget_upload, keep_upload, new_folder
 from corpus.models import Benchmark, CorpusVersion, ImportRun, Membership, Role
+from corpus.quotas.services import check_room
 from kit import audit
 from kit.errors import Refused
 from kit.runs.models import RunStatus, wake
@@ -118,6 +119,8 @@ def start_import(
     """
     check_import(format=format, domain=domain, version=version)
     path = find(stored) if upload is None else None
+    size = sum(each.size or 0 for each in (upload, qrels) if each) + _size(path)
+    check_room(benchmark, size)  # before it is copied; and again with the row
     with _kept() as folder:
         if upload is not None:
             path = keep_upload(folder, upload, field="upload")
@@ -136,7 +139,16 @@ def start_import(
             label=label or stored or (upload.name if upload and upload.name else path.name),
             domain=domain,
             version=version,
+            size=size,
         )
+
+
+def _size(path: Path | None) -> int:
+    """Bytes of what lies in the import folder, with everything in it."""
+    if path is None:
+        return 0
+    files = [path] if path.is_file() else path.rglob("*")
+    return sum(each.stat().st_size for each in files if each.is_file())
 
 
 def queue_import(
@@ -150,6 +162,7 @@ def queue_import(
     domain: str = "",
     version: CorpusVersion | None = None,
     names: Mapping[str, str] | None = None,
+    size: int = 0,
     claim: bool = False,
 ) -> ImportRun:
     """Record an import of files on this machine for a worker, or claimed for this process.
@@ -157,13 +170,16 @@ def queue_import(
     `domain` is what a retrieval run is of where its files' names do not say, or a pattern of their
     paths (corpus/importers/run_names.py); `version` the corpus version whose ids it names, by
     default the current one; `names` are ours for fields that the files' records call otherwise.
+    `size`: bytes that count against the benchmark's quota; Refused where there is no room for them.
     """
     check_import(format=format, domain=domain, version=version)
     if format in RUN_FORMATS:
         version = version or CorpusVersion.objects.current(benchmark)
     with transaction.atomic():
+        check_room(benchmark, size, is_taking=True)
         run = ImportRun.objects.create(
             benchmark=benchmark,
+            size=size,
             created_by=actor,
             corpus_version_id=version.key if version else None,
             format=format,

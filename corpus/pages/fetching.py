@@ -18,6 +18,7 @@ from corpus.extraction import Unreadable
 from corpus.models import CollectedPage, PageFetch, Query
 from corpus.pages.reading import HTML, read_apart
 from corpus.pages.services import forget_raw, keep_page, page_at, page_of_bytes, read_raw, write_raw
+from corpus.quotas.services import check_room
 from kit.bounded import Bounds
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
@@ -69,10 +70,11 @@ def request_reading(
 
 
 def _queue(query: Query, actor: User, *, field: str, **fields: Any) -> PageFetch:
-    """Raises Refused while too many pages of this person wait."""
+    """Raises Refused while too many pages of this person wait, and beyond the quota."""
     waiting = PageFetch.objects.filter(created_by=actor).exclude(status__in=OVER)
     if waiting.count() >= _WAITING:
         raise Refused(f"{_WAITING} pages of yours are not read yet. Wait for them.", field=field)
+    check_room(query.domain.benchmark, 1)  # before anything is fetched
     with transaction.atomic():
         run = PageFetch.objects.create(query=query, created_by=actor, total=1, **fields)
         wake(run)

@@ -29,6 +29,7 @@ from corpus.models import (
     VersionState,
 )
 from corpus.pages.reading import spans_of
+from corpus.quotas.services import check_room
 from kit import audit
 from kit.errors import Refused
 from kit.runs.models import OVER
@@ -59,7 +60,8 @@ def keep_page(
 ) -> CollectedPage:
     """Store a page with its text; bytes that are here already are the page that is here.
 
-    `page` is what was read of `body`. Raises Refused for a page without text.
+    `page` is what was read of `body`. Raises Refused for a page without text, and beyond the
+    benchmark's quota.
     """
     if not page.text.strip():
         raise Refused("No text was found on this page. Paste the text instead.")
@@ -88,6 +90,7 @@ def _add_page(
     *, query: Query, page: Page, url: str, title: str, actor: User | None, **fields: Any
 ) -> CollectedPage:
     benchmark = query.domain.benchmark
+    check_room(benchmark, fields["size"], is_taking=True)
     document = Document.objects.create(
         version=None,
         domain=query.domain,

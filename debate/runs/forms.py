@@ -8,6 +8,7 @@ from typing import Any, Final
 from django import forms
 from django.forms import BoundField
 
+from annotate.models import VotingPlan
 from corpus.models import Benchmark, Pool
 from debate.baselines.calibrations import MODELS
 from debate.dream import MAX_AGENTS
@@ -327,6 +328,7 @@ class RunForm(RunFields):
         fields["instead_endpoint"].choices = [("", "the same as the agents"), *self._endpoints]
         presets = [(each.name, f"{each.name}: {each.changes}") for each in PRESETS.values()]
         fields["preset"].choices = [("", "settings by hand"), *presets]
+        fields["audit"].initial = VotingPlan.objects.current(benchmark).audit
         versions = prompt_versions(benchmark)
         fields["prompt_version"].initial = next(iter(versions), None)
         fields["prompt_version"].choices = [(number, f"version {number}") for number in versions]

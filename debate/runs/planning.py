@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from django.contrib.auth.models import User
 
+from annotate.models import VotingPlan
 from corpus.models import Benchmark, Pool
 from debate.models import DebateRun, RunKind
 from debate.runs.configuration import BadConfig, ModelChoice, RunConfig, amended, as_json, role_of
@@ -79,9 +80,12 @@ def plan_run(
     `settings` are named as RunConfig names them, in the frozen form: agents and the adjudicator
     as {"model", "endpoint", "stance"}, where an endpoint that is left out is `endpoint` and a
     model its own, or that of the kind's role there. Raises Refused, naming the field, for
-    whatever `start_planned` would refuse.
+    whatever `start_planned` would refuse. A debate that does not say how many pairs are audited
+    has those of the voting plan.
     """
     given = dict(settings or {})
+    if not preset and given.get("kind", RunKind.DEBATE) == RunKind.DEBATE:
+        given.setdefault("audit", VotingPlan.objects.current(benchmark).audit)
     endpoint = endpoints.in_role(endpoint, role_of(_kind(preset, given)))
     if isinstance(given.get("agents"), list | tuple):  # anything else is refused below
         given["agents"] = [_choice(each, endpoint, "agents") for each in given["agents"]]

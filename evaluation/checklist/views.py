@@ -10,7 +10,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from annotate.assignments.models import HANDED_IN
+from annotate.exams.qualification import domains_without_exam
 from annotate.models import Assignment, CaseStatus, EscalationCase, WorkState
+from annotate.plans.services import checks_of
 from annotate.voting.majority import QUOTA
 from corpus.access import enter
 from corpus.benchmarks.overview import passages_counted
@@ -105,6 +107,7 @@ def steps_of(benchmark: Benchmark) -> Iterator[Step]:
     )
     yield Step("Pools", note, at("pools"), pairs, pairs, *act)
     yield _debates(benchmark, pairs, at("debate-runs"), at("debate-run-new"))
+    yield _checks(benchmark, at("label-checks"), at("qualification-rules"))
     yield _disputes(benchmark, voters, at("disputes"), at("people"))
     yield from _queries(benchmark, total, at("queries"), at("assignments"), at("reviews"))
     yield _release(benchmark, at("releases"))
@@ -149,6 +152,20 @@ def _debates(benchmark: Benchmark, pairs: int, url: str, new: str) -> Step:
         why = f"{_of(sums['stopped'], 'debate run')} stopped before the end."
         return Step("Debates", found, url, done, total, "See why", url, why)
     return Step("Debates", found + (", running" if sums["under_way"] else ""), url, done, total)
+
+
+def _checks(benchmark: Benchmark, url: str, bank: str) -> Step:
+    """Asked once; an exam that is asked for needs its questions."""
+    chosen = checks_of(benchmark)
+    if not chosen:
+        why = "Nobody has said which checks people's labels pass."
+        return Step("Checks of labels", "Not chosen yet", url, 0, 0, "Choose checks", url, why)
+    names = {"exam": "exam", "batches": "attention checks", "consent": "consent", "audit": "audit"}
+    found = ", ".join(names[name] for name, is_on in chosen.items() if is_on) or "none"
+    if chosen["exam"] and (short := domains_without_exam(benchmark)):
+        why = f"Nobody can vote in {', '.join(short)} before its exam has questions."
+        return Step("Checks of labels", found, url, 0, 1, "Add exam questions", bank, why)
+    return Step("Checks of labels", found, url, 1, 1)
 
 
 def _disputes(benchmark: Benchmark, voters: Counter[int], url: str, people: str) -> Step:

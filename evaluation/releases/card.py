@@ -39,6 +39,7 @@ def render_card(
     first_stage: str = "",
     bar: float | None = None,
     reviews: tuple[int, int, Estimate | None] = (0, 0, None),
+    checks: Sequence[str] = (),
     rows: Sequence[LicenceRow] = (),
 ) -> str:
     """The whole README.md; the same release gives the same text.
@@ -47,7 +48,7 @@ def render_card(
     a label and their Fleiss' kappa, `end_of_votes` the last link of their chain, `first_stage` the
     run whose passages are to be reranked, `bar` the minimum kappa; `reviews` the queries with an
     accepted second review, the weights scored blind in these, and their quadratic kappa with the
-    authors'; `rows` the licences of layers.
+    authors'; `checks` which checks gate people's labels; `rows` the licences of layers.
     """
     benchmark, whole = view.benchmark, total(splits.values())
     shown = "aspects" if configurations.get("aspects") else "examples"
@@ -78,6 +79,7 @@ def render_card(
         "bar": bar,
         "reviewed": reviews[0],
         "weights": reviews[1],
+        "checks": checks,
         "weight_kappa": _with_interval(reviews[2]),
         # What the examples of loading load.
         "shown": shown,

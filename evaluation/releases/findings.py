@@ -9,11 +9,13 @@ from django.db.models import Q
 
 from annotate.agreement.ratings import BINARY
 from annotate.agreement.slices import measured
-from annotate.models import Aspect, CaseStatus, EscalationCase, Vote
+from annotate.exams.qualification import rule_of
+from annotate.models import Aspect, CaseStatus, EscalationCase, Vote, VotingPlan
 from annotate.voting.agreement import vote_opinions
 from annotate.voting.models import altered_cases
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Query
 from corpus.texts.models import CLEANED
+from debate.models import AuditItem, AuditSample
 from evaluation.content import inherited_view
 from evaluation.content.view import View
 from evaluation.exporters.faults import MAX_PLACES, Fault, Place
@@ -170,6 +172,21 @@ def _fault(check: str, split: str, rows: Rows, columns: dict[str, str]) -> Fault
     first = rows.order_by(*order).values_list(*columns.values())[:MAX_PLACES]
     places = ({"split": split, **dict(zip(columns, row, strict=True))} for row in first)
     return Fault(check, rows.count(), tuple(places))
+
+
+def label_checks(benchmark: Benchmark) -> list[str]:
+    """In words which checks gate people's labels as the release is built, and which do not."""
+    plan, rule = VotingPlan.objects.current(benchmark), rule_of(benchmark)
+    samples = AuditSample.objects.filter(run__benchmark=benchmark)
+    audited = AuditItem.objects.filter(sample__in=samples).count()
+    exam = f"on, {rule.pass_mark} % of {rule.exam_size} items pass" if rule.required else "off"
+    batches = f"on, {plan.batch_size} items a batch" if plan.has_batches else "off"
+    return [
+        f"exam before voting: {exam}",
+        f"batches with attention checks: {batches}",
+        f"consent before voting: {'on' if plan.consent_text.strip() else 'off'}",
+        f"blind audit of agreed pairs: {f'on, {audited:,} pairs drawn' if audited else 'off'}",
+    ]
 
 
 def vote_kappa(benchmark: Benchmark) -> tuple[int, Estimate | None]:

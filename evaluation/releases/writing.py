@@ -34,6 +34,7 @@ from evaluation.releases.card import render_card, render_licence
 from evaluation.releases.findings import (
     agreement_fault,
     database_faults,
+    label_checks,
     renamed_as_inherited,
     unverified,
     vote_kappa,
@@ -249,6 +250,7 @@ def write_release(
         first_stage=builder.first_stage.name if builder.first_stage else "",
         bar=bar,
         reviews=second_reviews(benchmark),
+        checks=label_checks(benchmark),
         rows=rows,
     )
     (folder / "LICENCE.md").write_bytes(

@@ -1,4 +1,4 @@
-"""How long a statement of a page that is only looked at may take: a filter can be made to cost much.
+"""How long a statement of a page that is only looked at may take: some filters cost much.
 
 PostgreSQL counts the time by itself (`statement_timeout`). SQLite has no such thing: it calls us
 every few steps, and what counts there is the processor time of the thread, which other people's

@@ -123,9 +123,7 @@ def list_lost_calls(*, older_than: timedelta = LOST_AFTER) -> int:
     """
     # In so many words: SQLite takes an index of some rows for none but values that it is shown.
     is_open = Call.objects.extra(where=["status IN ('intent', 'possibly_paid')"])
-    rows = is_open.filter(
-        status=Call.Status.INTENT, created_at__lt=timezone.now() - older_than
-    )
+    rows = is_open.filter(status=Call.Status.INTENT, created_at__lt=timezone.now() - older_than)
     listed = rows.update(status=Call.Status.POSSIBLY_PAID, error=LOST, settled_at=timezone.now())
     if listed:
         logger.warning("%s calls were never answered and are listed as possibly paid", listed)

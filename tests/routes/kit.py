@@ -21,6 +21,10 @@ ROWS: list[tuple[str, Row]] = [
     ("account-session-end", post(EVERYBODY_SIGNED_IN)),
     ("account-address-ask", post(EVERYBODY_SIGNED_IN, 422)),
     ("account-address", get(EVERYBODY_SIGNED_IN, 302)),
+    ("digest", get(EVERYBODY_SIGNED_IN)),
+    ("digest", post(EVERYBODY_SIGNED_IN, 422)),
+    ("api-digest", get(EVERYBODY_SIGNED_IN)),
+    ("api-digest", Row(EVERYBODY_SIGNED_IN, 400, "put")),
     # For staff, whatever they are in a benchmark.
     ("sign-in-requests", get((), special=STAFF_ALONE)),
     ("sign-in-hand", post((), special=STAFF_ALONE)),

@@ -41,17 +41,20 @@ from corpus.models import (
     CleanedPage,
     CleaningRun,
     CorpusVersion,
+    Delivery,
     ImportRun,
     Invitation,
     PoolBuild,
     RunComputation,
     Violation,
+    Webhook,
 )
 from debate.dream.prompting import PROMPTS
 from debate.models import AnswerRun, Debate, DebateRun, HintRun, Trial
 from debate.runs.prompts import write_prompt
 from evaluation.models import Experiment, NoiseCheck, Release, ReleasePush
 from kit.account.links import create_link
+from kit.models import Event
 from llm.ledger.accounts import open_account
 from llm.models import Call
 from tests.factories import (
@@ -147,6 +150,10 @@ def make_everything(folder: Path) -> SimpleNamespace:
     compared = AnswerComparison.objects.create(
         benchmark=benchmark, seed=1, size=1, created_by=people["admin"], closed_at=timezone.now()
     )
+    webhook = Webhook.objects.create(
+        benchmark=benchmark, url="https://hook.test/", kinds=["runs"], seen=0
+    )
+    told = Event.objects.order_by("pk").first()
     drafted = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
     return SimpleNamespace(
         answer=ReferenceAnswer.objects.create(
@@ -211,6 +218,8 @@ def make_everything(folder: Path) -> SimpleNamespace:
         vote=Vote.objects.create(case=case, voter=spare, label=1),
         batch=batch,
         call=call,
+        webhook=webhook,
+        delivery=Delivery.objects.create(webhook=webhook, event=told, due_at=timezone.now()),
     )
 
 
@@ -288,6 +297,8 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("version", world.version),
         ("cleaning", world.cleaning),
         ("call", world.call),
+        ("webhook", world.webhook),
+        ("delivery", world.delivery),
         ("account-token", SimpleNamespace(pk=0)),
         ("sign-in", SimpleNamespace(pk=0)),
     ]

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_slug
 
+from annotate.plans.services import CHECKS, choose_checks
 from annotate.workspace.loading import run_import
 from corpus.importers.formats import all_formats
 from corpus.importers.reading import BadNames, names_of
@@ -67,6 +68,11 @@ class Command(BaseCommand):
         )
         parser.add_argument("--name", default="", help="name of a benchmark that is made")
         parser.add_argument("--admin", metavar="USERNAME", help="make this person its admin")
+        parser.add_argument(
+            "--checks",
+            metavar="all|none|NAME,...",
+            help=f"which checks gate people's labels, as --admin chooses them: {', '.join(CHECKS)}",
+        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -75,6 +81,7 @@ class Command(BaseCommand):
             raise CommandError("Give either a path or --hub NAME.")
         if options["domain"] and options["domain_from"]:
             raise CommandError("Give either --domain or --domain-from.")
+        checks = _checks(options)
         try:
             if options["domain_from"]:
                 options["domain"] = pattern(options["domain_from"])
@@ -82,9 +89,13 @@ class Command(BaseCommand):
             check_import(format=options["format"], domain=options["domain"])
             if path is not None:
                 self._load(path, path.name, options)
-                return
-            with fetched(hub, format=options["format"]) as folder:
-                self._load(folder, hub, options)
+            else:
+                with fetched(hub, format=options["format"]) as folder:
+                    self._load(folder, hub, options)
+            if checks is not None:
+                benchmark = Benchmark.objects.get(slug=options["benchmark"])
+                actor = User.objects.get(username=options["admin"])
+                choose_checks(benchmark=benchmark, actor=actor, **checks)
         except BadPattern as fault:
             raise CommandError(f"--domain-from: {fault}") from None
         except BadNames as fault:
@@ -167,3 +178,16 @@ class Command(BaseCommand):
             self.stdout.write(_RUN_LINE.format(**each))
         for odd in run.summary["oddities"]:
             self.stdout.write(f"  odd: {odd['what']} ({odd['count']:,})")
+
+
+def _checks(options: dict[str, Any]) -> dict[str, bool] | None:
+    """What `--checks` turns on and off; None where it was not given."""
+    given = options["checks"]
+    if given is None:
+        return None
+    if not options["admin"]:
+        raise CommandError("--checks needs --admin: a person chooses them.")
+    names = {"all": [*CHECKS], "none": []}.get(given, given.split(","))
+    if unknown := set(names) - CHECKS.keys():
+        raise CommandError(f"--checks: there is no {', '.join(sorted(unknown))}.")
+    return {name: name in names for name in CHECKS}

@@ -44,10 +44,11 @@ def text(response) -> str:
 
 def test_staff_make_a_benchmark_and_become_its_admin(staff) -> None:
     response = staff.post(reverse("benchmark-new"), NEW)
-    assert (response.status_code, response.url) == (302, reverse("benchmark", args=["reef"]))
+    assert (response.status_code, response.url) == (302, reverse("label-checks", args=["reef"]))
     assert Membership.objects.values_list("user__username", "roles").get() == ("staff", ["admin"])
     assert Event.objects.filter(verb="create benchmark", scope="reef").count() == 1
-    page = text(staff.get(response.url))
+    assert "You are asked once" in text(staff.get(response.url))
+    page = text(staff.get(reverse("benchmark", args=["reef"])))
     assert "Nothing here yet" in page
     assert f'href="{reverse("imports", args=["reef"])}"' in page
 

@@ -1,0 +1,179 @@
+"""What a benchmark may use together: files, calls to models, money."""
+
+import json
+import threading
+from decimal import Decimal
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+
+from annotate.workspace.collecting import collect_text
+from corpus.benchmarks.services import create_benchmark
+from corpus.imports.services import start_import
+from corpus.models import CollectedPage, ImportRun
+from corpus.quotas.services import check_room, quota_of, set_quota, used_by
+from debate.models import DebateRun
+from debate.runs.services import start_run
+from debate.tasks import run_debates
+from kit.errors import Refused
+from kit.models import Event
+from kit.runs.models import RunStatus
+from kit.runs.moves import resume_run
+from llm import endpoints
+from llm.models import Account, Call
+from tests.debate.answering import answering, turn
+from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
+
+# An answer costs as in tests/debate/runs/test_budget.py: $0.002.
+PRICE = {"endpoint": "*", "model": "stub-1", "valid_from": "2026-01-01"}
+PRICE |= {"input": "10", "cached": "10", "output": "50"}
+database = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def benchmark():
+    return make_benchmark()
+
+
+@pytest.fixture
+def admin(benchmark):
+    return make_member(benchmark, "admin", "admin", "annotator")
+
+
+def limit(benchmark, **limits) -> None:
+    most = {"bytes": None, "calls": None, "usd": None} | limits
+    set_quota(benchmark=benchmark, actor=None, **most)
+
+
+def upload(benchmark, admin, size: int) -> ImportRun:
+    file = SimpleUploadedFile("biology.jsonl", b"a" * size)
+    return start_import(benchmark=benchmark, actor=admin, format="bright", upload=file)
+
+
+@pytest.mark.django_db
+def test_imported_files_and_pages_share_the_bytes(benchmark, admin) -> None:
+    query = make_query(benchmark)
+    limit(benchmark, bytes=1_000)
+    first = upload(benchmark, admin, 600)
+    assert used_by(benchmark).bytes == 600
+    with pytest.raises(Refused, match=r"1000.bytes .* has 600"):
+        upload(benchmark, admin, 401)
+    text = "Moths turn to the lamp. " * 25  # 600 bytes
+    with pytest.raises(Refused, match="raise its quota"):
+        collect_text(query=query, text=text, title="Moths", actor=admin)
+    assert (ImportRun.objects.count(), CollectedPage.objects.count()) == (1, 0)
+    assert first.move(RunStatus.CANCELLED)  # which leaves nothing
+    collect_text(query=query, text=text, title="Moths", actor=admin)
+    assert used_by(benchmark).bytes == CollectedPage.objects.get().size
+    check_room(make_benchmark("other"), 10**12)  # of which nobody set a limit
+
+
+@database
+def test_uploads_at_once_stay_within_the_bytes(benchmark, admin) -> None:
+    limit(benchmark, bytes=1_000)
+    refused: list[Refused] = []
+
+    def send() -> None:
+        try:
+            upload(benchmark, admin, 400)
+        except Refused as error:
+            refused.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=send) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (ImportRun.objects.count(), len(refused)) == (2, 2)
+
+
+def run_of(benchmark, count: int) -> DebateRun:
+    number = DebateRun.objects.count()
+    query = make_query(benchmark, f"q{number}")
+    pairs = [(query, make_passage(benchmark, f"p{number}-{n:02}")) for n in range(count)]
+    pool = make_pool(benchmark, *pairs, name=f"pool {number}")
+    endpoint = endpoints.get("default")
+    run = start_run(benchmark=benchmark, pool=pool, endpoint=endpoint, actor=None)
+    DebateRun.objects.update(calls_in_flight=4, max_tokens=50)
+    run.refresh_from_db()
+    return run
+
+
+def worked(run: DebateRun) -> DebateRun:
+    run_debates(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+@database
+def test_runs_share_the_calls_and_the_money(benchmark, admin, settings, tmp_path, monkeypatch):
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
+    (tmp_path / "prices.json").write_text(json.dumps([PRICE]))
+    settings.ASSAY_PRICES = str(tmp_path / "prices.json")
+    with answering(settings, turn("no")) as stub:
+        first = worked(run_of(benchmark, 3))  # two calls each, before there was a limit
+        assert (first.status, len(stub.asked)) == (RunStatus.DONE, 6)
+        limit(benchmark, calls=10)
+        second = worked(run_of(benchmark, 3))
+        assert (second.status, len(stub.asked)) == (RunStatus.PAUSED, 10)
+        assert "quota of 10 calls to models is used up" in second.pause_reason
+        third = worked(run_of(benchmark, 2))
+        assert (third.status, len(stub.asked)) == (RunStatus.PAUSED, 10)
+        assert used_by(benchmark).calls == Call.objects.count() == 10
+
+        limit(benchmark, usd=Decimal("0.02"))  # which is spent
+        resume_run(run=second, actor=admin)
+        second = worked(second)
+        assert "quota of $0.02 for models has no room" in second.pause_reason
+        assert (len(stub.asked), used_by(benchmark).usd) == (10, Decimal("0.02"))
+
+        limit(benchmark)
+        assert not Account.objects.exclude(quota=None).exists()
+        for run in (second, third):
+            resume_run(run=run, actor=admin)
+            assert worked(run).status == RunStatus.DONE
+        assert len(stub.asked) == 16
+        assert used_by(benchmark).usd == 16 * Decimal("0.002")
+
+
+@pytest.mark.django_db
+def test_staff_set_it_on_screen_and_by_script(benchmark, admin) -> None:
+    client = Client()
+    client.force_login(admin)
+    url, api = "/b/demo/quotas/", "/api/b/demo/quotas/"
+    given = {"bytes": 5_000, "calls": 7, "usd": 1.5}
+    assert b"Staff of this site set them" in client.get(url).content
+    assert client.post(url, given).status_code == 403
+    assert client.put(api, given, content_type="application/json").status_code == 403
+    assert quota_of(benchmark).calls is None
+
+    User.objects.filter(pk=admin.pk).update(is_staff=True)
+    assert client.post(url, given | {"usd": ""}).status_code == 302
+    quota = quota_of(benchmark)
+    assert (quota.bytes, quota.calls, quota.usd) == (5_000, 7, None)
+    answer = client.put(api, given, content_type="application/json").json()
+    assert answer == {**given, "used": {"bytes": 0, "calls": 0, "usd": 0.0}}
+    assert client.put(api, {"bytes": -1}, content_type="application/json").status_code == 400
+    event = Event.objects.filter(verb="set quota").first()
+    assert (event.actor, event.data["usd"], event.scope) == (admin, "1.50", "demo")
+
+    said = StringIO()
+    call_command("quota", "demo", "--calls", "none", "--json", stdout=said)
+    assert json.loads(said.getvalue())["calls"] == {"used": 0.0, "most": None}
+    assert quota_of(benchmark).bytes == 5_000
+    with pytest.raises(CommandError, match="--usd is 'much'"):
+        call_command("quota", "demo", "--usd", "much", stdout=said)
+
+
+@pytest.mark.django_db
+def test_a_new_benchmark_has_the_limits_of_the_settings(settings) -> None:
+    settings.ASSAY_QUOTA_CALLS, settings.ASSAY_QUOTA_USD = 9, 2.5
+    quota = quota_of(create_benchmark(name="New", slug="new", actor=None))
+    assert (quota.bytes, quota.calls, quota.usd) == (100 * 2**30, 9, Decimal("2.50"))
