@@ -77,10 +77,10 @@ def check_room(benchmark: Benchmark, size: int, *, is_taking: bool = False) -> N
     quota = rows.select_for_update().first() if is_taking else rows.first()
     if quota is None or not size:
         return
-    used = _bytes_of(benchmark)
-    if used + size > (quota.bytes or 0):
+    used, most = _bytes_of(benchmark), quota.bytes or 0
+    if used + size > most:
         raise Refused(
-            f"This benchmark may keep {filesizeformat(quota.bytes)} of pages and imported files "
+            f"This benchmark may keep {filesizeformat(most)} of pages and imported files "
             f"and has {filesizeformat(used)}. Whoever runs the site may raise its quota."
         )
 

@@ -84,8 +84,8 @@ def restore(path: Path, *, keep_version: bool = False, say: Say = lambda _: None
         except IntegrityError as error:
             raise Refused(f"The rows of {path} do not fit together: {error}") from error
         there = {each["name"]: set(each["columns"]) for each in manifest["tables"]}
-        stopped = loaded.send(sender=None, columns_of=lambda table: there.get(table, set()))
-        if count := sum(found for _, found in stopped):
+        answers = loaded.send(sender=None, columns_of=lambda table: there.get(table, set()))
+        if count := sum(int(paused or 0) for _, paused in answers):
             say(f"{count:,} runs that ask models are paused: resume each that is to go on here.")
     if keep_version:
         return

@@ -20,6 +20,8 @@ from kit.templatetags.assay import duration
 # A run that nobody has begun stands before all that had a turn, so it waits for about one turn.
 _TURNS: Final = 3
 _DUE_SECONDS: Final = 900
+# How many runs of each kind there are in each state.
+Counts = dict[tuple[str, str], int]
 _NOT_OVER: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
 
 
@@ -71,13 +73,14 @@ def _due_work() -> Check:
     return Check("due_work", ages[kind] <= _longest_wait(), words)
 
 
-def due_since() -> dict[str, datetime]:
+def due_since(runs: Counts | None = None) -> dict[str, datetime]:
     """Since when the oldest run of each kind waits that nobody began, or whose worker is gone.
 
     Runs that had their turn and wait for the next are not counted: when they were put back is
-    written nowhere.
+    written nowhere. `runs` are the `counts`, where they are known.
     """
-    not_over = {kind for kind, status in counts() if status in _NOT_OVER}
+    known = counts() if runs is None else runs
+    not_over = {kind for kind, status in known if status in _NOT_OVER}
     waits = Q(status=RunStatus.QUEUED, started_at=None)
     left = Q(status=RunStatus.RUNNING, lease_until__lt=timezone.now())
     since = Case(When(status=RunStatus.RUNNING, then=F("lease_until")), default=F("created_at"))
@@ -89,7 +92,7 @@ def due_since() -> dict[str, datetime]:
     return {kind: at for kind, at in found.items() if at is not None}
 
 
-def counts() -> dict[tuple[str, str], int]:
+def counts() -> Counts:
     """How many runs of each kind are in each state but done and cancelled, in one statement."""
     with connection.cursor() as cursor:
         cursor.execute(_counting())

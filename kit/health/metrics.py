@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.utils import timezone
 
-from kit.health.checks import counts, due_since
+from kit.health.checks import Counts, counts, due_since
 from kit.runs.workers import Worker
 
 # Labels with their values, and the figure.
@@ -16,17 +16,21 @@ Samples = Iterable[tuple[dict[str, str], float]]
 
 @dataclass(frozen=True)
 class Gauge:
-    """A figure that goes up and down; `read` costs a statement over an index at most."""
+    """A figure that goes up and down; `read` costs a statement over an index at most.
+
+    With `is_of_runs` it is given how many runs there are, which is asked once for all.
+    """
 
     name: str
     help: str
-    read: Callable[[], Samples]
+    read: Callable[..., Samples]
+    is_of_runs: bool = False
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, runs: Counts) -> Iterator[str]:
         """In the text format 0.0.4."""
         yield f"# HELP {self.name} {self.help}"
         yield f"# TYPE {self.name} gauge"
-        for labels, value in self.read():
+        for labels, value in self.read(runs) if self.is_of_runs else self.read():
             # Kinds and states are our own words: nothing in them has to be escaped.
             named = ",".join(f'{key}="{each}"' for key, each in labels.items())
             yield f"{self.name}{{{named}}} {value:.15g}" if named else f"{self.name} {value:.15g}"
@@ -36,13 +40,13 @@ def _workers() -> Samples:
     yield {}, Worker.objects.alive().count()
 
 
-def _runs() -> Samples:
-    for (kind, status), count in counts().items():
+def _runs(runs: Counts) -> Samples:
+    for (kind, status), count in runs.items():
         yield {"kind": kind, "status": status}, count
 
 
-def _due() -> Samples:
-    for kind, since in due_since().items():
+def _due(runs: Counts) -> Samples:
+    for kind, since in due_since(runs).items():
         yield {"kind": kind}, (timezone.now() - since).total_seconds()
 
 
@@ -52,8 +56,8 @@ def _disk() -> Samples:
 
 _gauges = [
     Gauge("assay_workers", "Worker processes heard from lately.", _workers),
-    Gauge("assay_runs", "Runs that are not over, and failed ones.", _runs),
-    Gauge("assay_due_seconds", "How long the oldest run waits that nobody works on.", _due),
+    Gauge("assay_runs", "Runs that are not over, and failed ones.", _runs, True),
+    Gauge("assay_due_seconds", "How long the oldest run waits that nobody works on.", _due, True),
     Gauge("assay_disk_free_bytes", "Free space of the data folder.", _disk),
 ]
 
@@ -65,4 +69,5 @@ def tell(name: str, about: str, read: Callable[[], Samples]) -> None:
 
 def text() -> str:
     """All figures."""
-    return "".join(f"{line}\n" for gauge in _gauges for line in gauge.lines())
+    runs = counts()
+    return "".join(f"{line}\n" for gauge in _gauges for line in gauge.lines(runs))

@@ -90,7 +90,7 @@ class _Room:
 
 def _locked(accounts: Iterable[Account]) -> QuerySet[Quota]:
     """Their quotas, behind one another: accounts are locked before, here as everywhere."""
-    ids = {each.quota_id for each in accounts} - {None}
+    ids = {each.quota_id for each in accounts if each.quota_id}
     rows = Quota.objects.select_for_update().filter(pk__in=ids).order_by("pk")
     return rows if ids else rows.none()
 
@@ -110,7 +110,7 @@ def share_quota(quota: Quota) -> None:
 
     In the caller's transaction.
     """
-    ids = [run.account_id for run in paying_runs(quota.scope)]
+    ids = [run.account_id for run in paying_runs(quota.scope) if run.account_id]
     accounts = list(Account.objects.select_for_update().filter(pk__in=ids).order_by("pk"))
     calls = Call.objects.filter(account__in=ids).order_by().values_list("account")
     made = dict(calls.annotate(Count("pk"))) if quota.limits_calls else {}

@@ -287,6 +287,7 @@ def test_pay_needs_terms_and_plans_are_not_written_over(world) -> None:
     assert refusal.value.field == "consent_text"
     client = signed_in(world.admin)
     fields = {"batch_size": 5, "reveal": "after", "lease_minutes": 5, "seconds_per_item": 5}
+    fields["audit"] = 0
     fields |= {"currency": "USD", "expected": 0}
     answer = client.post(world.url("voting/"), fields)
     assert answer.status_code == 422
