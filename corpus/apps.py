@@ -39,9 +39,9 @@ class CorpusConfig(AppConfig):
             index_again()
 
         def tell() -> None:
-            from corpus.webhooks.services import deliver
+            from corpus.webhooks.services import deliver_apart
 
-            deliver()
+            deliver_apart()
 
         every(3600, "leftovers of uploads", sweep)
         every(5, "webhooks", tell)

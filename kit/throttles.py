@@ -23,7 +23,8 @@ MULTIPART = "multipart/form-data"
 class Rate(SimpleRateThrottle):
     """Base: the rate of its scope in the settings; one that is empty is no limit."""
 
-    cache = ConnectionProxy(caches, "limits")
+    cache: Any = ConnectionProxy(caches, "limits")
+    scope = ""
 
     def get_rate(self) -> str | None:
         """Such as "600/min"."""
@@ -68,7 +69,7 @@ class UploadRate(Rate):
 
     def get_cache_key(self, request: Request | HttpRequest, view: Any) -> str | None:
         """None for a request without files, and for one that was counted before the API's turn."""
-        has_files = request.content_type.startswith(MULTIPART)
+        has_files = (request.content_type or "").startswith(MULTIPART)
         if not has_files or getattr(request, "is_counted", False):
             return None
         return f"throttle_uploads_{request.user.pk}" if request.user.is_authenticated else None

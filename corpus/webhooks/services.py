@@ -12,13 +12,15 @@ knows what they may read.
 import asyncio
 import hmac
 import json
+import logging
+import threading
 import time
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Max, QuerySet
 from django.utils import timezone
 
@@ -55,10 +57,12 @@ _FIRST_PAUSE: Final = timedelta(minutes=1)
 # No transaction lasts longer (PostgreSQL ends one that is idle after an hour).
 _SETTLED: Final = timedelta(hours=3)
 _KEPT: Final = timedelta(days=30)
-# At once, and how long they take at most: workers beat between two turns.
+# At once, and how long they take at most.
 _GROUP: Final = 20
 _SECONDS: Final = 8.0
 _LEASE: Final = timedelta(minutes=2)
+_delivering = threading.Lock()
+logger = logging.getLogger(__name__)
 
 
 def add_webhook(
@@ -110,6 +114,23 @@ def _note(actor: User, verb: str, webhook: Webhook, **more: Any) -> None:
     data = {"url": webhook.url, "kinds": webhook.kinds, **more}
     scope = webhook.benchmark.slug
     audit.record(actor=actor, verb=verb, target=webhook, scope=scope, data=data)
+
+
+def deliver_apart() -> None:
+    """Do `deliver` in a thread of its own, one at a time: an address may take its time, and whoever
+    looks for due work must not wait for it."""
+
+    def run() -> None:
+        try:
+            deliver()
+        except Exception:  # the thread's outermost frame
+            logger.warning("webhooks: not delivered now", exc_info=True)
+        finally:
+            connection.close()
+            _delivering.release()
+
+    if _delivering.acquire(blocking=False):
+        threading.Thread(target=run, name="webhooks", daemon=True).start()
 
 
 def deliver() -> int:

@@ -4,6 +4,7 @@ import hmac
 import http.server
 import json
 import threading
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -18,6 +19,7 @@ from corpus.models import Delivery, Webhook
 from corpus.webhooks.services import KINDS, TRIES, add_webhook, deliver, send_again
 from kit.errors import Refused
 from kit.models import Event
+from kit.runs.periodic import PeriodicTasks
 from tests.factories import make_benchmark, make_member
 from tests.local_site import serving
 
@@ -165,6 +167,15 @@ def test_workers_at_once_tell_each_event_once(benchmark, admin, address, tmp_pat
     deliver()
     told = [json.loads(body)["id"] for _, body in Receiver.got]
     assert len(told) == len(set(told)) == 12
+
+
+def test_workers_do_it_from_time_to_time(benchmark, admin, address, tmp_path) -> None:
+    add(benchmark, admin, address, "imports")
+    start(benchmark, admin, tmp_path)
+    assert "webhooks" in PeriodicTasks().do_due(now=time.monotonic())
+    [thread] = [each for each in threading.enumerate() if each.name == "webhooks"]
+    thread.join()
+    assert len(Receiver.got) == 1
 
 
 def test_an_event_that_comes_late_is_told(benchmark, admin, address, tmp_path) -> None:
