@@ -71,6 +71,7 @@ class OneWebhook(Route):
     """What a webhook was told, the latest first; DELETE tells it nothing more."""
 
     @extend_schema(
+        operation_id="b_webhooks_deliveries_list",
         responses=DeliverySerializer(many=True),
         parameters=[OpenApiParameter("state", str, description="waiting, taken or failed.")],
     )
