@@ -93,7 +93,8 @@ def settle(
     """Close an open case, add a vote slot, or send the case to an expert, as its votes say.
 
     `votes` (the standing ones, oldest first) and the number of `slots` are read where the caller
-    does not know them. `practice` marks the label (`cast_vote`). For a caller that holds the query, in the transaction that changed them.
+    does not know them. `practice` marks the label (`cast_vote`). For a caller that holds the
+    query, in the transaction that changed them.
     """
     if votes is None:
         votes = list(Vote.objects.standing().filter(case=case).order_by("pk"))

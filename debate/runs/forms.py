@@ -281,6 +281,15 @@ class RunForm(RunFields):
             for letter in LETTERS[: self.seat_count]
         ]
 
+    def as_sent(self) -> dict[str, Any]:
+        """What a browser sends if nothing of an unbound form is changed."""
+        sent = {}
+        for field in self:
+            value = field.value()
+            choices = list(getattr(field.field, "choices", ()))[:1] if value is None else []
+            sent[field.name] = choices[0][0] if choices else value
+        return {name: value for name, value in sent.items() if value is not False}
+
     def settings(self) -> dict[str, Any]:
         """What was chosen, as `debate.runs.planning.plan_run` takes settings."""
         given = self.cleaned_data

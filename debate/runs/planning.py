@@ -56,7 +56,7 @@ def pairs_left(benchmark: Benchmark) -> dict[int, int]:
 
 
 def default_pool(benchmark: Benchmark, left: Mapping[int, int]) -> Pool | None:
-    """The newest pool with pairs left; without one that of the models' newest run, else the newest."""
+    """The newest pool with pairs left; else that of the models' newest run, else the newest."""
     pools = benchmark.pools.all()
     runs = benchmark.debate_runs.exclude(kind=RunKind.HUMAN_ONLY)
     run = runs.select_related("pool").first()

@@ -111,7 +111,7 @@ def test_the_ten_minutes_of_the_readme(demo: Assay, enter: Callable[[str], Page]
 # What an admin opens, the links to it from home, and what is there to be pressed or read then.
 PLACES = {
     "import": (["Garden & weather", "Data", "Imports"], "Import"),
-    "debate": (["Garden & weather", "Agents", "N New run"], "Forecast"),
+    "debate": (["Garden & weather", "Agents", "N New run"], "Start the run"),
     "leaderboard": (["Garden & weather", "Results"], ""),
     "release": (["Garden & weather", "Results", "Releases"], "Build the release"),
     "ten people": (["Garden & weather", "Manage"], "Add and make a link"),

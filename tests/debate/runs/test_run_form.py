@@ -119,6 +119,24 @@ def test_the_newest_pool_with_pairs_left_comes_first(client, benchmark) -> None:
     assert newer.pk > older.pk
 
 
+def test_a_changed_setting_brings_the_forecast_alone_and_never_starts(client, pool) -> None:
+    def told(form: dict[str, Any]) -> str:
+        headers = {"HX-Request": "true", "HX-Target": "forecast"}
+        return text(client.post(URL, form, headers=headers))
+
+    page = client.get(URL)
+    form = begin(client, budget_usd="5")
+    assert "no budget" in text(page)
+    part = told(form)
+    assert "the budget of 5.00 $ should be enough" in part
+    assert "<h1>" not in part
+    seen = {"intent": "start", "seen": client.post(URL, form).context["plan"].digest}
+    assert "What it will take" in told(form | seen)
+    wrong = told(form | {"rounds": "6"})
+    assert "Rounds at most: Ensure this value is less than or equal to 5." in wrong
+    assert not DebateRun.objects.exists()
+
+
 def test_settings_that_changed_since_the_forecast_are_forecast_again(client, pool) -> None:
     form = begin(client)
     seen = client.post(URL, form).context["plan"].digest
@@ -305,7 +323,7 @@ def test_budget_without_a_price_is_refused_at_its_field(client, pool, paid) -> N
 def test_unknown_price_is_said_plainly(client, pool, paid) -> None:
     response = client.post(URL, begin(client, endpoint="two"))
     assert response.context["forecast"]["usd"] is None
-    assert "no price is known for every model" in text(response)
+    assert "No price is known for every model" in text(response)
 
 
 def test_no_address_or_key_is_shown_or_taken(client, pool, paid) -> None:
