@@ -84,12 +84,17 @@ def withdraw_cases(*, keys: Collection[int], actor: User | None) -> int:
 
 
 def settle(
-    case: EscalationCase, *, votes: Sequence[Vote] | None = None, slots: int | None = None
+    case: EscalationCase,
+    *,
+    votes: Sequence[Vote] | None = None,
+    slots: int | None = None,
+    practice: bool = False,
 ) -> None:
     """Close an open case, add a vote slot, or send the case to an expert, as its votes say.
 
     `votes` (the standing ones, oldest first) and the number of `slots` are read where the caller
-    does not know them. For a caller that holds the query, in the transaction that changed them.
+    does not know them. `practice` marks the label (`cast_vote`). For a caller that holds the
+    query, in the transaction that changed them.
     """
     if votes is None:
         votes = list(Vote.objects.standing().filter(case=case).order_by("pk"))
@@ -106,6 +111,7 @@ def settle(
             passage=case.passage,
             label=decision.label,
             source=Source.HUMAN,
+            practice=practice,
             provenance={**named(RULE), "case": case.pk, "votes": keys, "origin": case.origin},
             held=True,
         )

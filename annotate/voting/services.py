@@ -105,6 +105,7 @@ def cast_vote(
     access: Access | None = None,
     plan: VotingPlan | None = None,
     replaces: int | None = None,
+    made_up: bool = False,
 ) -> Vote:
     """Give one vote; label None says that the pair cannot be judged, and needs a reason.
 
@@ -113,7 +114,8 @@ def cast_vote(
     corrects while the case is open; without it a second vote is AlreadyVoted. Raises Refused for
     a case that is over or full, one's own passage, a missing reason or span, and PermissionDenied
     for everybody but annotators of the query's domain. `access` and `plan`, where the caller has
-    them, spare their queries.
+    them, spare their queries. `made_up`: nobody judged, as in a demo; the label that it decides is
+    marked as one of the practice model is, so that no release becomes final with it.
     """
     benchmark = case.query.domain.benchmark
     if access is None:
@@ -132,14 +134,19 @@ def cast_vote(
     answer = Answer(label, reason.strip(), elapsed_ms, span)
     check_answer(answer, plan, case.passage.text)
     try:
-        return _give(case, voter, plan, answer, replaces)
+        return _give(case, voter, plan, answer, replaces, made_up)
     except IntegrityError:
         # Another tab took a slot of this case for them just now; now that is known.
-        return _give(case, voter, plan, answer, replaces)
+        return _give(case, voter, plan, answer, replaces, made_up)
 
 
 def _give(
-    case: EscalationCase, voter: User, plan: VotingPlan, answer: Answer, replaces: int | None
+    case: EscalationCase,
+    voter: User,
+    plan: VotingPlan,
+    answer: Answer,
+    replaces: int | None,
+    made_up: bool,
 ) -> Vote:
     with transaction.atomic():
         # Before the case, as everywhere: this vote may be the one that writes a label.
@@ -171,7 +178,8 @@ def _give(
         if case.kind == CaseKind.REFERENCE:
             return vote  # which its panel counts
         votes = [each.vote for each in slots if each.vote and each.pk != mine.pk]
-        settle(case, votes=sorted([*votes, vote], key=lambda each: each.pk), slots=len(slots))
+        votes = sorted([*votes, vote], key=lambda each: each.pk)
+        settle(case, votes=votes, slots=len(slots), practice=made_up)
     return vote
 
 

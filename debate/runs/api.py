@@ -29,7 +29,7 @@ from debate.runs.configuration import (
 )
 from debate.runs.figures import figures
 from debate.runs.forecast import forecast_plan, forecast_run
-from debate.runs.planning import Plan, plan_run, start_planned
+from debate.runs.planning import Plan, pairs_left, plan_run, start_planned
 from debate.runs.prompts import PromptGone
 from debate.runs.views import FILTERS, LIST, RUNS, run_choices
 from kit.api import RUN_FIELDS, Route
@@ -195,8 +195,13 @@ class ForecastSerializer(serializers.Serializer):
 
 
 class PlannedSerializer(ForecastSerializer):
-    """A forecast with the configuration that it is of, and the budget."""
+    """A forecast with the configuration that it is of, and the budget.
 
+    `pairs_left`: how many of the pool's pairs have no label (those of the practice model apart), no
+    case before people and no run under way.
+    """
+
+    pairs_left = serializers.IntegerField()
     config = serializers.JSONField()
     departures = serializers.ListField(child=serializers.CharField())
     budget_usd = serializers.DecimalField(max_digits=12, decimal_places=2, allow_null=True)
@@ -247,6 +252,7 @@ class Forecasts(Planning):
         plan = self.plan(enter(self.person(), slug, Role.ADMIN))
         data: dict[str, Any] = dict(ForecastSerializer(forecast_plan(plan)).data)
         data |= {"config": as_json(plan.config), "departures": plan.departures}
+        data["pairs_left"] = pairs_left(plan.benchmark).get(plan.pool.pk, 0)
         return Response(PlannedSerializer(data | {"budget_usd": plan.budget_usd}).data)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from django import forms
+from django.db.models import Count
 from django.forms import BoundField
 
 from annotate.models import VotingPlan
@@ -29,7 +30,7 @@ from debate.runs.configuration import (
     RunConfig,
     role_of,
 )
-from debate.runs.planning import CHECKS
+from debate.runs.planning import CHECKS, default_pool, pairs_left
 from debate.runs.presets import PRESETS
 from debate.runs.prompts import prompt_versions
 from llm import endpoints
@@ -73,6 +74,23 @@ def _tick(label: str, words: str = "", *, initial: bool = False) -> Any:
     return forms.BooleanField(label=label, required=False, initial=initial, help_text=words)
 
 
+class PoolField(forms.ModelChoiceField):
+    """A pool, each with how many of its pairs are left to judge."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(Pool.objects.none(), empty_label=None, **kwargs)
+
+    def offer(self, benchmark: Benchmark) -> None:
+        """Let it choose among the pools of a benchmark, from the one with work left."""
+        self.left = pairs_left(benchmark)
+        self.queryset = benchmark.pools.annotate(pairs=Count("entries")).order_by("-pk")
+        self.initial = default_pool(benchmark, self.left)
+
+    def label_from_instance(self, obj: Any) -> str:
+        """The pool's name with its counts."""
+        return f"{obj.name}: {self.left.get(obj.pk, 0):,} of {obj.pairs:,} pairs left"
+
+
 class RunFields(forms.Form):
     """Every setting that some kind of run has."""
 
@@ -82,8 +100,10 @@ class RunFields(forms.Form):
         help_text="The experiments of DREAM; every setting can still be changed.",
     )
     kind = forms.ChoiceField(label="Kind of run", choices=RunKind.choices)
-    pool = forms.ModelChoiceField(
-        Pool.objects.none(), label="Pairs", help_text="The pool of (query, passage) pairs to judge."
+    pool = PoolField(
+        label="Pool of pairs",
+        help_text="A pair is left as long as it has no label (those of the practice model do not "
+        "count), no case before people and no run under way.",
     )
     endpoint = forms.ChoiceField(
         label="Model endpoint", help_text="Asked by every agent without one of its own."
@@ -262,6 +282,15 @@ class RunForm(RunFields):
             for letter in LETTERS[: self.seat_count]
         ]
 
+    def as_sent(self) -> dict[str, Any]:
+        """What a browser sends if nothing of an unbound form is changed."""
+        sent = {}
+        for field in self:
+            value = field.value()
+            choices = list(getattr(field.field, "choices", ()))[:1] if value is None else []
+            sent[field.name] = choices[0][0] if choices else value
+        return {name: value for name, value in sent.items() if value is not False}
+
     def settings(self) -> dict[str, Any]:
         """What was chosen, as `debate.runs.planning.plan_run` takes settings."""
         given = self.cleaned_data
@@ -313,9 +342,7 @@ class RunForm(RunFields):
 
     def _offer(self, benchmark: Benchmark) -> None:
         fields: dict[str, Any] = self.fields
-        pools = benchmark.pools.all()
-        fields["pool"].queryset = pools
-        fields["pool"].initial = pools.first()
+        fields["pool"].offer(benchmark)
         self._endpoints = endpoint_choices(role_of(self.run_kind))
         fields["endpoint"].choices = self._endpoints
         if any(each.is_practice for each in endpoints.available()):

@@ -8,16 +8,18 @@ from decimal import Decimal
 from typing import Any, Final
 
 from django.contrib.auth.models import User
+from django.db.models import Count, Exists, OuterRef
 
-from annotate.models import VotingPlan
-from corpus.models import Benchmark, Pool
-from debate.models import DebateRun, RunKind
+from annotate.models import EscalationCase, VotingPlan
+from corpus.models import Benchmark, Judgment, Pool, PoolEntry
+from debate.models import Debate, DebateRun, RunKind
 from debate.runs.configuration import BadConfig, ModelChoice, RunConfig, amended, as_json, role_of
 from debate.runs.kinds import prompts_of
 from debate.runs.presets import DEFAULT_VOTES, PRESETS, equal_votes, preset_config, preset_kind
 from debate.runs.prompts import prompt_numbered
 from debate.runs.services import check_pool, name_models, start_run
 from kit.errors import Refused
+from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.endpoints import Endpoint
 from llm.ledger.accounts import check_budget
@@ -30,6 +32,35 @@ CHECKS: Final = ("audit", "decoys", "canaries")
 _NOT_COMPARED: Final = frozenset(
     {"agents", "adjudicator", "trial", "preset", "max_tokens", "samples", *CHECKS}
 )
+
+
+# Runs of these states still debate the pairs that wait in them.
+_GOING: Final = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED)
+
+
+def pairs_left(benchmark: Benchmark) -> dict[int, int]:
+    """How many pairs of each pool, by its key, nobody has judged and no run holds.
+
+    A pair is left where it has no standing label since the import, no case before people, and does
+    not wait in a run that goes on. Labels on trial and of the practice model do not count.
+    """
+    of_pair = {"query": OuterRef("query"), "passage": OuterRef("passage")}
+    waits = Debate.objects.waiting().filter(run__status__in=_GOING, **of_pair)
+    entries = PoolEntry.objects.order_by().filter(
+        ~Exists(Judgment.objects.standing().filter(practice=False, **of_pair)),
+        ~Exists(EscalationCase.objects.of_voters().filter(**of_pair)),
+        ~Exists(waits),
+        pool__in=benchmark.pools.values("pk"),
+    )
+    return dict(entries.values_list("pool").annotate(Count("pk")))
+
+
+def default_pool(benchmark: Benchmark, left: Mapping[int, int]) -> Pool | None:
+    """The newest pool with pairs left; else that of the models' newest run, else the newest."""
+    pools = benchmark.pools.all()
+    runs = benchmark.debate_runs.exclude(kind=RunKind.HUMAN_ONLY)
+    run = runs.select_related("pool").first()
+    return pools.filter(pk__in=left).first() or (run.pool if run else pools.first())
 
 
 @dataclass(frozen=True)

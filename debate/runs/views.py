@@ -149,33 +149,31 @@ _KEPT = ("pool", "endpoint", "name", "budget_usd")
 
 @require_http_methods(["GET", "POST"])
 def run_new(request: HttpRequest, slug: str) -> HttpResponse:
-    """Set a run up, see what it will take, and start it.
+    """Set a run up, with what it will take beside its settings, and start it.
 
     A POST without an intent asks for the forecast; `start` begins the run that the forecast was
     of; `preset` and `shape` give the form again with a preset's settings, or those of a kind.
     """
     access = enter(request.user, slug, Role.ADMIN)
-    if request.method != "POST":
-        return _page(request, access, _begun(access, request.GET))
     intent = request.POST.get("intent", "")
-    if intent == PRESET:
-        return _page(request, access, _begun(access, request.POST))
+    if request.method != "POST" or intent == PRESET:
+        return _page(request, _context(access, _begun(access, request.POST or request.GET)))
     if intent == SHAPE:
         form = RunForm(benchmark=access.benchmark, initial=_typed(access, request.POST))
-        return _page(request, access, form)
+        return _page(request, _context(access, form))
     form = RunForm(request.POST, benchmark=access.benchmark)
-    plan = _plan(access, form)
-    if plan is None:
-        return _page(request, access, form)
-    seen = request.POST.get("seen", "")
-    if intent == START and seen == plan.digest:
+    context = _context(access, form)
+    plan = context["plan"]
+    if htmx.is_fragment(request, "forecast"):  # a setting changed
+        return htmx.render(request, "debate/runs/forecast.html", context)
+    if plan and intent == START and request.POST.get("seen", "") == plan.digest:
         try:
             run = start_planned(plan=plan, actor=access.user)
         except Refused as refusal:
             form.add_error(form.place_of(refusal.field), refusal.message)
-            return _page(request, access, form)
-        return htmx.redirect(request, RUNS.url(run))
-    return _page(request, access, form, plan, is_changed=intent == START)
+        else:
+            return htmx.redirect(request, RUNS.url(run))
+    return _page(request, context | {"is_changed": intent == START and not form.errors})
 
 
 def _plan(access: Access, form: RunForm) -> Plan | None:
@@ -199,26 +197,23 @@ def _plan(access: Access, form: RunForm) -> Plan | None:
     return None
 
 
-def _page(
-    request: HttpRequest,
-    access: Access,
-    form: RunForm,
-    plan: Plan | None = None,
-    *,
-    is_changed: bool = False,
-) -> HttpResponse:
-    context = {
-        "access": access,
-        "form": form,
-        "plan": plan,
-        "forecast": forecast_plan(plan) if plan else None,
-        "is_changed": is_changed,
+def _page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    form, benchmark = context["form"], context["access"].benchmark
+    context |= {
         "preset": PRESETS.get(str(form["preset"].value() or "")),
-        "has_pools": access.benchmark.pools.exists(),
+        "has_pools": benchmark.pools.exists(),
         "has_endpoint": bool(endpoints.available()),
     }
-    show = htmx.invalid if form.is_bound and plan is None else htmx.render
+    show = htmx.invalid if form.is_bound and form.errors else htmx.render
     return show(request, "debate/runs/run_new.html", context, partial="setup")
+
+
+def _context(access: Access, form: RunForm) -> dict[str, Any]:
+    """The form with the forecast of what it says; without one where that cannot be a run."""
+    sent = form if form.is_bound else RunForm(form.as_sent(), benchmark=access.benchmark)
+    plan = _plan(access, sent)
+    forecast = forecast_plan(plan) if plan else None
+    return {"access": access, "form": form, "sent": sent, "plan": plan, "forecast": forecast}
 
 
 def _begun(access: Access, given: Mapping[str, str]) -> RunForm:

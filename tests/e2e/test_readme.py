@@ -71,7 +71,7 @@ def test_the_ten_minutes_of_the_readme(demo: Assay, enter: Callable[[str], Page]
         other = enter(person)
         other.goto(case)
         assert judge(other) == case
-    admin.goto(f"{HOME}disputes/?status=closed")
+    admin.goto(f"{HOME}disputes/?status=closed&kind=dispute")
     expect(admin.locator("#results tbody tr")).to_have_count(1)
 
     first.goto(HOME)
@@ -98,6 +98,8 @@ def test_the_ten_minutes_of_the_readme(demo: Assay, enter: Callable[[str], Page]
     admin.goto(HOME)
     click(admin, "Results")
     expect(admin.get_by_text("BM25 without length normalisation").first).to_be_visible()
+    click(admin, "Agreement")
+    expect(admin.get_by_text("with 95 % confidence")).to_be_visible()
     click(admin, "Releases")
     for version, state in (("0.0.1", "draft"), ("0.0.2", "final")):
         row = admin.get_by_role("row").filter(has_text=version)
@@ -109,7 +111,7 @@ def test_the_ten_minutes_of_the_readme(demo: Assay, enter: Callable[[str], Page]
 # What an admin opens, the links to it from home, and what is there to be pressed or read then.
 PLACES = {
     "import": (["Garden & weather", "Data", "Imports"], "Import"),
-    "debate": (["Garden & weather", "Agents", "N New run"], "Forecast"),
+    "debate": (["Garden & weather", "Agents", "N New run"], "Start the run"),
     "leaderboard": (["Garden & weather", "Results"], ""),
     "release": (["Garden & weather", "Results", "Releases"], "Build the release"),
     "ten people": (["Garden & weather", "Manage"], "Add and make a link"),

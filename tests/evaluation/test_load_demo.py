@@ -9,12 +9,23 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
-from corpus.models import Benchmark, CleaningRun, Membership, Passage, Query, RetrievalRun
+from corpus.models import (
+    Benchmark,
+    CleaningRun,
+    Judgment,
+    Membership,
+    Passage,
+    Query,
+    RetrievalRun,
+)
 from debate.models import Debate, DebateRun
 from evaluation.management.commands import load_demo as command
 from evaluation.models import Release, ScoreSheet
+from evaluation.releases.building import carry_out
+from evaluation.releases.services import start_here
 from evaluation.verification.folder import verify
 from tests.factories import make_benchmark, make_user
+from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 PEOPLE = {
@@ -47,7 +58,7 @@ def test_first_start_brings_texts_people_and_a_run_that_waits(monkeypatch) -> No
     assert list(links(text)) == list(PEOPLE)
     members = Membership.objects.filter(benchmark__slug="garden-weather")
     assert {m.user.username: m.roles for m in members} == PEOPLE
-    run = DebateRun.objects.get()
+    run = DebateRun.objects.get(kind="debate")
     assert (run.status, run.practice, run.endpoint) == ("queued", True, "practice")
     assert run.debates.waiting().count() == run.total == 72
     # Two systems to compare, their scores and a cleaned version are there once a worker was.
@@ -98,7 +109,7 @@ def test_nobody_gets_in_once_the_demo_has_lost_a_person() -> None:
 def test_nothing_is_spent_on_a_configured_endpoint_without_being_asked(settings, name) -> None:
     setattr(settings, name, "http://models.example/v1")
     assert len(links(load())) == 5
-    assert not DebateRun.objects.exists()
+    assert not DebateRun.objects.exclude(kind="human_only").exists()
 
 
 def test_first_start_that_was_killed_halfway_is_completed_by_the_next(monkeypatch) -> None:
@@ -112,12 +123,39 @@ def test_first_start_that_was_killed_halfway_is_completed_by_the_next(monkeypatc
     assert not User.objects.exists()
     monkeypatch.undo()
     assert len(links(load())) == 5
-    assert counts()[:2] == [1, 5]
-    assert DebateRun.objects.get().total == 72
+    assert counts()[:2] == [1, len(PEOPLE) + len(command.MADE_UP)]
+    assert DebateRun.objects.get(kind="debate").total == 72
 
 
-def test_an_exam_and_releases_are_there_to_look_at() -> None:
+def test_there_is_something_to_look_at_and_made_up_votes_are_nobodys_work(tmp_path) -> None:
     load()
+    _exam_and_releases()
+    benchmark = Benchmark.objects.get()
+    voters = User.objects.filter(username__startswith="made-up-votes-")
+    assert not voters.filter(is_active=True).exists()
+    assert not Membership.objects.filter(user__in=voters).exists()
+    # Each label is the gold's, and marked as the practice model's are.
+    given = Judgment.objects.standing()
+    assert all(given.values_list("practice", flat=True))
+    gold = set(Judgment.objects.original().filter(label=1).values_list("query", "passage"))
+    assert {row[:2] for row in given.values_list("query", "passage", "label") if row[2]} <= gold
+    client = Client()
+    client.force_login(User.objects.get(username="admin"))
+    page = one_line(client.get("/b/garden-weather/agreement/"))
+    assert "with 95 % confidence" in page
+    assert "made-up-votes-1" in page
+    release = start_here(benchmark=benchmark, version="9.0.0", folder=tmp_path / "9", final=True)
+    carry_out(release)
+    assert (release.status, [each["check"] for each in release.faults]) == (
+        "failed",
+        ["practice_labels"],
+    )
+    # Nobody who begins a run is led to pairs that are decided.
+    field = client.get("/b/garden-weather/debates/new/").context["form"]["pool"]
+    assert str(field.initial) == "demo pairs"
+
+
+def _exam_and_releases() -> None:
     client = Client()
     client.force_login(User.objects.get(username="annotator-1"))
     exams = client.get("/b/garden-weather/qualification/").content

@@ -24,7 +24,7 @@ from debate.runs.configuration import LARA_MODES, ModelChoice, role_of
 from debate.runs.configuration import as_json as frozen
 from debate.runs.figures import figures
 from debate.runs.forecast import forecast_plan
-from debate.runs.planning import Plan, plan_run, start_planned
+from debate.runs.planning import Plan, default_pool, pairs_left, plan_run, start_planned
 from debate.runs.presets import PRESETS, preset_kind
 from debate.tasks import DEBATES
 from kit.errors import Refused
@@ -46,7 +46,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--benchmark", metavar="SLUG", help="debate a pool of this benchmark")
-        parser.add_argument("--pool", metavar="NAME", help="the pool (default: the newest)")
+        parser.add_argument(
+            "--pool", metavar="NAME", help="the pool (default: the newest with pairs left to judge)"
+        )
         parser.add_argument("--pairs", metavar="FILE.jsonl", type=Path, help="pairs to debate")
         parser.add_argument("--out", metavar="FILE.jsonl", type=Path, help="where outcomes go")
         parser.add_argument("--rounds", type=int, help="rounds at most (1 to 5; default: 2)")
@@ -292,8 +294,10 @@ def _benchmark(slug: str) -> Benchmark:
 
 
 def _pool(benchmark: Benchmark, name: str | None) -> Any:
-    pools = benchmark.pools.filter(name=name) if name else benchmark.pools.all()
-    found = pools.first()
+    if name:
+        found = benchmark.pools.filter(name=name).first()
+    else:
+        found = default_pool(benchmark, pairs_left(benchmark))
     if found is None:
         named = f" named {name!r}" if name else ""
         raise CommandError(f"{benchmark.slug} has no pool of pairs{named}.")

@@ -1,6 +1,8 @@
 """The demo benchmark with its five people, on the first start of an empty Assay."""
 
+from collections import defaultdict
 from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,28 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from annotate.exams.bank import draw_items
-from corpus.benchmarks.services import add_person
+from annotate.models import EscalationCase, VotingPlan
+from annotate.voting.services import cast_vote
+from corpus.access import enter
+from corpus.benchmarks.services import add_person, remove_person
 from corpus.cleaning.services import start_cleaning
 from corpus.computing import services as computing
 from corpus.computing.models import Method
-from corpus.models import Benchmark, CleaningPreset, CorpusVersion, Role
+from corpus.models import (
+    Benchmark,
+    CleaningPreset,
+    CorpusVersion,
+    Judgment,
+    Passage,
+    Pool,
+    PoolEntry,
+    Query,
+    Role,
+)
+from debate.dream import Verdict
+from debate.models import DebateRun, RunKind
+from debate.runs.configuration import RunConfig
+from debate.runs.outcomes import Outcome, store_outcomes
 from debate.runs.services import start_run
 from evaluation.releases.building import carry_out
 from evaluation.releases.services import start_here
@@ -33,6 +52,8 @@ PEOPLE = {
 }
 # Versions, and whether they are final.
 RELEASES = {"0.0.1": False, "0.0.2": True}
+# Accounts of nobody: in the votes that the demo makes up, each is wrong once in so many.
+MADE_UP = {"made-up-votes-1": 12, "made-up-votes-2": 7, "made-up-votes-3": 5}
 # Two systems that differ in what they make of long passages.
 SYSTEMS: dict[str, dict[str, Any]] = {
     "BM25": {},
@@ -73,6 +94,7 @@ class Command(BaseCommand):
                 add_person(benchmark=benchmark, username=username, roles=[role], actor=None)
             _first_exam(benchmark)
             self._first_run(benchmark)
+            _first_votes(benchmark)
             _first_systems(benchmark)
             _first_cleaning(benchmark)
 
@@ -106,6 +128,76 @@ def _first_exam(benchmark: Benchmark) -> None:
     for domain in benchmark.domains.all():
         draw_items(domain=domain, actor=admin, count=10)
         draw_items(domain=domain, actor=admin, count=4, practice=True)
+
+
+def _first_votes(benchmark: Benchmark) -> None:
+    """Made-up votes on pairs of known labels, enough to read an agreement with its interval of.
+
+    They are cast from accounts that nobody can sign in to and that are no members afterwards, and
+    their labels are marked as the practice model's are.
+    """
+    voters = []
+    for name in MADE_UP:
+        add_person(benchmark=benchmark, username=name, roles=[Role.ANNOTATOR], actor=None)
+        voters.append(enter(User.objects.get(username=name), SLUG))
+    truth = _known_pairs(benchmark)
+    run = _before_people(benchmark, list(truth))
+    plan = VotingPlan.objects.current(benchmark)
+    cases = EscalationCase.objects.filter(pk__in=run.debates.values("case")).order_by("pk")
+    cases = cases.select_related("query__domain__benchmark", "passage")
+    for number, case in enumerate(cases):
+        right = truth[case.query, case.passage]
+        for access, every in zip(voters, MADE_UP.values(), strict=True):
+            label = 1 - right if number % every == every - 1 else right
+            cast_vote(
+                case=case, voter=access.user, label=label, access=access, plan=plan, made_up=True
+            )
+    for access in voters:
+        remove_person(membership=access.membership, actor=None)
+    User.objects.filter(username__in=MADE_UP).update(is_active=False)
+
+
+def _before_people(benchmark: Benchmark, pairs: list[tuple[Query, Passage]]) -> DebateRun:
+    """A run of people alone over these pairs, with a case of each."""
+    pool = Pool.objects.create(benchmark=benchmark, name="Made-up votes: gold and gold of others")
+    PoolEntry.objects.bulk_create(
+        PoolEntry(pool=pool, query=query, passage=passage) for query, passage in pairs
+    )
+    run = start_run(
+        benchmark=benchmark,
+        pool=pool,
+        endpoint=endpoints.practice(""),
+        actor=None,
+        name="Made-up votes: people alone",
+        config=RunConfig(kind=RunKind.HUMAN_ONLY),
+        claimed=True,
+    )
+    keys = run.debates.values_list("pk", flat=True)
+    store_outcomes(run=run, outcomes=[Outcome(pk, Verdict("escalated")) for pk in keys])
+    run.finish(done=len(pairs))
+    return run
+
+
+def _known_pairs(benchmark: Benchmark) -> dict[tuple[Query, Passage], int]:
+    """A gold passage of each query (1) and gold of another (0), none from a pool."""
+    gold = Judgment.objects.original().filter(query__domain__benchmark=benchmark, label=1)
+    of_query: defaultdict[Query, list[Passage]] = defaultdict(list)
+    for label in gold.select_related("query", "passage").order_by("pk"):
+        of_query[label.query].append(label.passage)
+    pooled = set(PoolEntry.objects.values_list("query", "passage"))
+    found: dict[tuple[Query, Passage], int] = {}
+    for query, own in of_query.items():
+        other = [
+            passage
+            for each, passages in of_query.items()
+            if each.domain_id == query.domain_id
+            for passage in passages
+            if passage not in own
+        ]
+        for passages, label in ((own, 1), (other, 0)):
+            free = (each for each in passages if (query.pk, each.pk) not in pooled)
+            found |= {(query, passage): label for passage in islice(free, 1)}
+    return found
 
 
 def _first_systems(benchmark: Benchmark) -> None:

@@ -122,7 +122,7 @@ def test_the_forecast_is_in_prices_of_the_model_that_is_named(client, settings) 
     assert float(own) == pytest.approx(5 * float(small), rel=0.01)
     assert unknown is None
     part = text(client, "/b/demo/cleaning/forecast/?model=nobody-knows", HTTP_HX_REQUEST="true")
-    assert "no price is known" in part
+    assert "No price is known" in part
 
 
 def test_the_report_counts_draws_and_downloads(client, run) -> None:

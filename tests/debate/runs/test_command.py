@@ -109,11 +109,14 @@ def test_labels_of_people_go_before_the_gold_that_a_run_is_measured_by(benchmark
 
 
 @live
-def test_newest_pool_is_taken_and_the_outcome_said_in_words(benchmark) -> None:
+def test_newest_pool_with_work_is_taken_and_the_outcome_said_in_words(benchmark) -> None:
     text = run(benchmark="demo")
     assert f"Run {DebateRun.objects.get().pk} (demo): done" in text
     assert DebateRun.objects.get().pool.name == "newer"
     assert Judgment.objects.get().label == 0
+    Judgment.objects.update(practice=False)
+    run(benchmark="demo")
+    assert DebateRun.objects.first().pool.name == "older"
 
 
 @live
@@ -152,7 +155,8 @@ def test_rounds_bound_the_debate(benchmark) -> None:
     text = "one two three four five six seven."
     make_pool(benchmark, (query, make_passage(benchmark, "p", text=text)), name="late")
     assert json.loads(run(benchmark="demo", rounds=1, json=True))["escalated"] == 1
-    assert json.loads(run(benchmark="demo", rounds=2, json=True))["agreed_later"] == 1
+    again = run(benchmark="demo", pool="late", rounds=2, json=True)
+    assert json.loads(again)["agreed_later"] == 1
 
 
 @live

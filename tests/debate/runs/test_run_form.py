@@ -11,11 +11,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotate.voting.cases import open_case
 from corpus.judgments.services import record_judgment
 from debate.models import DebateRun
 from debate.runs.forms import PRACTICE_FIGURES
 from debate.runs.presets import PRESETS
+from debate.runs.services import start_run
 from kit.models import Event
+from llm import endpoints
 from llm.practice.rules import Position, decide
 from llm.practice.words import best_answer
 from tests.debate.forms import URL, begin, filled, start
@@ -85,6 +88,53 @@ def test_forecast_comes_before_the_start(client, pool) -> None:
     room = text(client.get(response.url))
     assert "waiting for a worker" in room
     assert "practice model" in room
+
+
+def test_the_newest_pool_with_pairs_left_comes_first(client, benchmark) -> None:
+    def offered() -> tuple[str, list[str]]:
+        field = client.get(URL).context["form"]["pool"]
+        return str(field.initial), [words for _, words in field.field.choices]
+
+    queries = [make_query(benchmark, qid=f"q{n}") for n in range(3)]
+    passage = make_passage(benchmark)
+    older, newer = (
+        make_pool(benchmark, *((query, passage) for query in part), name=name)
+        for name, part in (("older", queries[1:]), ("newer", queries[:2]))
+    )
+    assert offered()[0] == "newer"
+    for query in queries[:2]:
+        record_judgment(query=query, passage=passage, label=1, source="debate", provenance={})
+    first, words = offered()
+    assert first == "older"
+    assert words == ["newer: 0 of 2 pairs left", "older: 1 of 2 pairs left"]
+    # The last one waits in a run that is not a trial of settings, or before people.
+    practice = endpoints.practice(PRACTICE)
+    run = start_run(benchmark=benchmark, pool=older, endpoint=practice, actor=None)
+    assert offered()[1] == ["newer: 0 of 2 pairs left", "older: 0 of 2 pairs left"]
+    assert offered()[0] == "older"  # of the newest run, where none has work left
+    DebateRun.objects.filter(pk=run.pk).update(status="cancelled")
+    assert offered()[1][1] == "older: 1 of 2 pairs left"
+    open_case(origin="debate:1", kind="dispute", query=queries[2], passage=passage, snapshot={})
+    assert offered()[1][1] == "older: 0 of 2 pairs left"
+    assert newer.pk > older.pk
+
+
+def test_a_changed_setting_brings_the_forecast_alone_and_never_starts(client, pool) -> None:
+    def told(form: dict[str, Any]) -> str:
+        headers = {"HX-Request": "true", "HX-Target": "forecast"}
+        return text(client.post(URL, form, headers=headers))
+
+    page = client.get(URL)
+    form = begin(client, budget_usd="5")
+    assert "no budget" in text(page)
+    part = told(form)
+    assert "the budget of 5.00 $ should be enough" in part
+    assert "<h1>" not in part
+    seen = {"intent": "start", "seen": client.post(URL, form).context["plan"].digest}
+    assert "What it will take" in told(form | seen)
+    wrong = told(form | {"rounds": "6"})
+    assert "Rounds at most: Ensure this value is less than or equal to 5." in wrong
+    assert not DebateRun.objects.exists()
 
 
 def test_settings_that_changed_since_the_forecast_are_forecast_again(client, pool) -> None:
@@ -273,7 +323,7 @@ def test_budget_without_a_price_is_refused_at_its_field(client, pool, paid) -> N
 def test_unknown_price_is_said_plainly(client, pool, paid) -> None:
     response = client.post(URL, begin(client, endpoint="two"))
     assert response.context["forecast"]["usd"] is None
-    assert "no price is known for every model" in text(response)
+    assert "No price is known for every model" in text(response)
 
 
 def test_no_address_or_key_is_shown_or_taken(client, pool, paid) -> None:
