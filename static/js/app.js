@@ -99,6 +99,14 @@
     next?.removeAttribute("data-focus"); // said once: the next swap has a wish of its own
   });
 
+  /* On a phone what the work is about comes first; what it is held against is a tap away. */
+  function fold(inside) {
+    if (!matchMedia("(max-width: 900px)").matches) return;
+    for (const each of inside.querySelectorAll("details[data-folds-small]")) each.open = false;
+  }
+  fold(document);
+  document.addEventListener("htmx:afterSwap", (event) => fold(event.detail.elt));
+
   function jump(target) {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     target.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
