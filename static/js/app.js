@@ -168,9 +168,14 @@
   }, true);
 
   /* On a phone a row of pages is longer than the screen: the current one is shown. */
-  for (const each of document.querySelectorAll(".sections [aria-current], .tabs [aria-current]")) {
-    each.scrollIntoView({ block: "nearest", inline: "center" });
+  function showCurrent() {
+    for (const each of document.querySelectorAll(".sections [aria-current], .tabs [aria-current]")) {
+      const { parentElement: row } = each;
+      row.scrollLeft = each.offsetLeft - row.offsetLeft - (row.clientWidth - each.offsetWidth) / 2;
+    }
   }
+  showCurrent();
+  addEventListener("resize", showCurrent);
 
   window.assay = { dismiss, jump };
 })();
