@@ -328,7 +328,8 @@ ASSAY_PLAIN_STATIC = env.bool("ASSAY_PLAIN_STATIC", default=DEBUG or "pytest" in
 # What every page loads, in this order; single files where names are plain.
 STATIC_BUNDLES = {
     "css/all.css": [
-        f"css/{name}.css" for name in ("tokens", "layout", "controls", "tables", "reading", "work")
+        f"css/{name}.css"
+        for name in ("tokens", "layout", "controls", "tables", "reading", "work", "print")
     ],
     "js/all.js": [
         f"js/{name}.js"

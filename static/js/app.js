@@ -99,6 +99,14 @@
     next?.removeAttribute("data-focus"); // said once: the next swap has a wish of its own
   });
 
+  /* On a phone what the work is about comes first; what it is held against is a tap away. */
+  function fold(inside) {
+    if (!matchMedia("(max-width: 900px)").matches) return;
+    for (const each of inside.querySelectorAll("details[data-folds-small]")) each.open = false;
+  }
+  fold(document);
+  document.addEventListener("htmx:afterSwap", (event) => fold(event.detail.elt));
+
   function jump(target) {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     target.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
@@ -160,9 +168,14 @@
   }, true);
 
   /* On a phone a row of pages is longer than the screen: the current one is shown. */
-  for (const each of document.querySelectorAll(".sections [aria-current], .tabs [aria-current]")) {
-    each.scrollIntoView({ block: "nearest", inline: "center" });
+  function showCurrent() {
+    for (const each of document.querySelectorAll(".sections [aria-current], .tabs [aria-current]")) {
+      const { parentElement: row } = each;
+      row.scrollLeft = each.offsetLeft - row.offsetLeft - (row.clientWidth - each.offsetWidth) / 2;
+    }
   }
+  showCurrent();
+  addEventListener("resize", showCurrent);
 
   window.assay = { dismiss, jump };
 })();

@@ -25,6 +25,7 @@ from tests.bench import (
     release,
     retrieval,
     start,
+    views,
     votes,
 )
 from tests.bench.client import Visitor
@@ -117,6 +118,7 @@ def report(times: dict[str, list[float]]) -> None:
 BENCHES = {
     "start": start.main,
     "pages": day_pages,
+    "views": views.main,
     "loading": loading.main,
     "browsing": browsing.main,
     "extraction": extraction.main,
