@@ -93,9 +93,39 @@ def without_menus(text: str) -> str:
     For no gold: a table of results looks like a menu. Asked of its answer, it leaves out no more.
     """
     lines = text.splitlines(keepends=True)
-    while len(content := _content(lines)) < len(lines):
+    while len(content := [line for line in _content(lines) if not is_bar(line)]) < len(lines):
         lines = content
     return "".join(lines)
+
+
+def is_bar(line: str) -> bool:
+    """Whether a whole menu stands in one line: short entries between bars or dots, a quarter of
+    them and two at least with words of menus; or a list that says of itself that it is one.
+
+    A row of a table has such bars, too, and hardly such words. For no gold.
+    """
+    text = line.strip()
+    if len(text) > _LONGEST_NOTICE or not text:
+        return False
+    if _LISTED.match(text):
+        return not _is_sentence_inside(text)
+    entries = [entry.strip(_DECORATION) for entry in _BARS.split(text)]
+    entries = [entry for entry in entries if entry]
+    if len(entries) < _LEAST_ENTRIES or _is_sentence_inside(text):
+        return False
+    if max(map(count_words, entries)) > _LONGEST_ENTRY:
+        return False
+    signs = sum(
+        bool(_WHOLE.fullmatch(entry) or _SECTION.fullmatch(entry) or _SIGN.search(entry))
+        for entry in entries
+    )
+    return signs >= max(2, len(entries) / 4)
+
+
+def _is_sentence_inside(text: str) -> bool:
+    """Whether any part of the line is a whole sentence."""
+    parts = _SENTENCES.split(text)
+    return any(count_words(part) >= _SENTENCE and _STOP.search(part) for part in parts)
 
 
 def menu_lines(
@@ -254,6 +284,17 @@ _NOTICE: Final = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_NOTICE: Final = 600
+# A menu in one line: how many entries, and of how many words; and what lists of links begin with.
+_LEAST_ENTRIES, _LONGEST_ENTRY = 4, 6
+_BARS: Final = re.compile(r"\s*[|•·»]\s*|\s+>\s+|\s*\]\s*\[\s*")
+_SENTENCES: Final = re.compile(r"(?<=[.!?])\s+|\s*[|•·»]\s*")
+_LISTED: Final = re.compile(
+    r"(?:hidden )?categor(?:y|ies): \S|retrieved from \W?https?://|"
+    r"(?:you may also like|most read|more from \w+|trending now|related(?: \w+)?|read next|"
+    r"share this|like this|tags?|tagged|filed under|authority control|external links): \S.*[|·•]|"
+    r"(?:this page was )?last (?:edited|modified|updated) (?:on )?\S{1,12}\b",
+    re.IGNORECASE,
+)
 
 
 class _Line(NamedTuple):
@@ -286,14 +327,14 @@ def _content(texts: Sequence[str]) -> list[str]:
 
 
 def _line(text: str) -> _Line:
-    size, is_known = _size(text), is_boilerplate(text)
+    size, is_known = count_words(text), is_boilerplate(text)
     is_notice = len(text) <= _LONGEST_NOTICE and bool(_NOTICE.search(text))
     # Verse, lists, code and subtitles have such words too; hardly a menu begins its lines so.
     is_none = size >= _SHORT or (
         size > 1 and bool(text[:1].islower() or _ITEM.match(text) or _CODE.match(text))
     )
     signs = [] if is_none or is_notice else list(_SIGN.finditer(text))
-    covered = sum(_size(sign[0]) for sign in signs)
+    covered = sum(count_words(sign[0]) for sign in signs)
     is_sentence = size >= 4 and bool(_STOP.search(text))
     is_clear = is_known or is_notice or (not is_sentence and 0 < _CLEAR * size <= covered)
     return _Line(text, size, is_known, is_notice, is_clear or bool(signs), is_clear)
@@ -365,8 +406,8 @@ def _close(places: Sequence[int]) -> list[list[int]]:
     return groups
 
 
-def _size(line: str) -> float:
-    """Words of a line."""
+def count_words(line: str) -> float:
+    """Words of a line; of scripts without spaces two characters are one."""
     unspaced = 0 if line.isascii() else len(_UNSPACED.findall(line))
     spaced = _UNSPACED.sub(" ", line) if unspaced else line
     return unspaced / 2 + len(_WORD.findall(spaced))

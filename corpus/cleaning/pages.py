@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from corpus.cleaning.decisions import open_of, settle_as_before
 from corpus.cleaning.models import SHARED
 from corpus.cleaning.reading import PageRead, Sites, read_pages, settings_of
 from corpus.marcus.agents import Chunk, Result, uncleaned, work_on
@@ -219,13 +220,18 @@ def _store(job: Job, shared: Collection[int]) -> bool:
         }
         # What is new; what was decided before stays as it was decided.
         there = set(row.violations.values_list(*_PLACE))
-        Violation.objects.bulk_create(
+        new = [
             Violation(page=row, **dict(zip(_PLACE, place, strict=True)), **fields)
             for place, fields in notes.findings.items()
             if place not in there
-        )
+        ]
+        if notes.is_held:
+            settle_as_before(row, new)
+        Violation.objects.bulk_create(new)
+        if notes.is_held and not open_of(row).exists():
+            row.state = PageState.WAITING  # for a worker, to go on with what others decided
     row.save()
-    return row.state != PageState.HELD
+    return row.state not in (PageState.HELD, PageState.WAITING)
 
 
 def _rows(chunks: Sequence[Chunk], page: Page) -> list[dict[str, Any]]:

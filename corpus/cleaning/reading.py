@@ -60,6 +60,8 @@ def settings_of(run: CleaningRun) -> Settings:
         window=int(config["window"]),
         fixed=int(config["fixed"]),
         single_span=bool(config["single_span"]),
+        # Runs of before this option asked about everything.
+        ask_from=int(config.get("ask_from", 0)),
         prompts=prompts,
         splitter=run.asked[-1],
     )

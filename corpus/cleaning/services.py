@@ -16,7 +16,7 @@ from corpus.cleaning.models import BY_LSA, BY_MODEL
 from corpus.lists import unused_name
 from corpus.marcus.asking import prompt
 from corpus.marcus.figures import Advice, MeasuredGain, advised
-from corpus.marcus.settings import AGENTS, FIXED_TOKENS, WINDOW_TOKENS
+from corpus.marcus.settings import AGENTS, ASK_FROM, FIXED_TOKENS, WINDOW_TOKENS
 from corpus.models import (
     Benchmark,
     CleaningPreset,
@@ -102,6 +102,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     "window": WINDOW_TOKENS,
     "fixed": FIXED_TOKENS,
     "single_span": False,
+    "ask_from": ASK_FROM,
     "embedder": "",
     "threshold": THRESHOLD,
     "most": MAX_TOKENS,
@@ -119,6 +120,7 @@ BOUNDS: Final[dict[str, tuple[float, float]]] = {
     "temperature": (0, 2),
     "window": (200, 100_000),
     "fixed": (16, 100_000),
+    "ask_from": (0, 10_000),
     "threshold": (-1, 1),
     "most": (16, 100_000),
     "overlap": (0, 0.9),

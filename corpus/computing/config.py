@@ -122,16 +122,30 @@ def key_of_run(config: dict[str, Any], ranked: CorpusVersion | None) -> int | No
 
 
 def title(config: dict[str, Any], names: dict[int, str], version: CorpusVersion | None) -> str:
-    """A name for the run where nobody gave one."""
+    """A name for the run where nobody gave one: its method, and what is set otherwise than by
+    default."""
     if config.get(BY_DOCUMENT) and version is not None:
         plain = title({**config, BY_DOCUMENT: False}, names, version)
         return f"{plain}, best chunk of {version.name}"
     method = Method(config["method"])
+    settings = {"depth": DEPTH, **SETTINGS[method]}
     if method == Method.EMBEDDINGS:
-        return str(config["model"])
-    if method == Method.HYBRID:
-        return " + ".join(names[pk] for pk in config["runs"])
-    return f"LSA {config['dimensions']}" if method == Method.LSA else str(method.label)
+        name = str(config["model"])
+    elif method == Method.HYBRID:
+        name = " + ".join(names[pk] for pk in config["runs"])
+        if config["weights"] != _weights(None):
+            name += " at {:g} and {:g}".format(*config["weights"])
+    elif method == Method.LSA:
+        name = f"LSA {config['dimensions']}"
+        del settings["dimensions"]
+    else:
+        name = str(method.label)
+    changed = [
+        f"{each} {config[each]:g}"
+        for each, setting in settings.items()
+        if setting.kind is not str and config[each] != setting.default
+    ]
+    return ", ".join([name, *changed])
 
 
 def _runs(benchmark: Benchmark, requested: Any) -> list[int]:

@@ -39,7 +39,11 @@ class NewImportSerializer(serializers.Serializer):
         help_text="Runs only: their domain, where no file is named after it, or how their paths "
         "are built: {run}/{domain}.run.",
     )
-
+    names = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="Fields that the files' records call otherwise, ours first: docid=id, text=body.",
+    )
     version = serializers.IntegerField(
         required=False, help_text="Runs only: the corpus version whose ids they name."
     )

@@ -6,7 +6,7 @@ is as good as absent.
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from corpus.benchmarks.services import change_person, create_benchmark
 from corpus.importers.fields import DOMAIN_LIMIT
 from corpus.importers.files import MAX_ENTRIES
 from corpus.importers.formats import RUN_FORMATS, all_formats
+from corpus.importers.reading import BadNames, names_of
 from corpus.importers.run_names import EXAMPLE, BadPattern, is_pattern, pattern
 from corpus.imports.context import NAMES
 from corpus.imports.sweep import sweep_dead_loads
@@ -112,12 +113,18 @@ def start_import(
     label: str = "",
     domain: str = "",
     version: CorpusVersion | None = None,
+    names: Sequence[str] = (),
 ) -> ImportRun:
     """Queue the import of an uploaded file, or of what lies in the import folder as `stored`.
 
-    Raises Refused if it is too large or unknown, or leads out of the folder.
+    `names` are fields that the files' records call otherwise, each as `ours=theirs`. Raises Refused
+    if a name is none, or the file is too large or unknown, or leads out of the folder.
     """
     check_import(format=format, domain=domain, version=version)
+    try:
+        renamed = names_of(names)
+    except BadNames as fault:
+        raise Refused(str(fault), field="names") from None
     path = find(stored) if upload is None else None
     size = sum(each.size or 0 for each in (upload, qrels) if each) + _size(path)
     check_room(benchmark, size)  # before it is copied; and again with the row
@@ -140,6 +147,7 @@ def start_import(
             domain=domain,
             version=version,
             size=size,
+            names=renamed,
         )
 
 

@@ -61,6 +61,13 @@ class ImportForm(forms.Form):
         help_text="Runs only, where the file is not named after its domain; or how paths are "
         "built: {run}/{domain}.run",
     )
+    names = forms.CharField(
+        label="Fields by other names",
+        required=False,
+        max_length=1000,
+        help_text="JSON and parquet whose records call a field otherwise, ours first: "
+        "docid=id, text=body",
+    )
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -89,6 +96,11 @@ class ImportForm(forms.Form):
         elif not chosen and "stored" in self.fields and not self.errors:
             self.add_error("upload", "Choose a file, or one from the import folder.")
         return given
+
+    def clean_names(self) -> list[str]:
+        """Each pair, as `load_benchmark --map` takes it."""
+        pairs = self.cleaned_data["names"].split(",")
+        return [pair.strip() for pair in pairs if pair.strip()]
 
     def clean_version(self) -> CorpusVersion | None:
         """The version itself, where one was chosen."""

@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from corpus.chunking.markup import blanked, markup
 from corpus.chunking.rules import clean
 from corpus.marcus.regions import tables
 from corpus.marcus.repairing import repair
 from corpus.marcus.splitting import JOIN, Cut, Tables
 from corpus.marcus.tokens import count_tokens
 from corpus.marcus.verify import Kind, Verdict, verify
+from kit.boilerplate import count_words
 
 # What becomes of a violation.
 ACCEPTED, REPAIRED, ORIGINAL = "accepted", "repaired", "original"
@@ -60,15 +62,22 @@ def check_gold(
     cuts: Sequence[int] = (),
     menus: Sequence[tuple[int, int]] = (),
     least: float,
+    ask_from: int = 0,
 ) -> Cut | None:
     """Hold `output` against its source and do what the policy says about each violation.
 
-    `menus` as in `verify`, where the verdict came from. The texts to go on with; None where a
-    person has to decide first.
+    `menus` as in `verify`, where the verdict came from; fewer than `ask_from` words left out in one
+    go are put back without a question. The texts to go on with; None where a person has to decide
+    first.
     """
     leads = leads_of(verdict)
     numbers = [n for n, piece in enumerate(verdict.pieces) if piece.is_violation]
-    decisions = _decisions(verdict, leads, where, policy, decided, least)
+    if policy == "person":
+        decisions = _given(leads, where, decided)
+        small = too_small(source, verdict, leads, ask_from)
+        decisions = {n: REPAIRED for n in leads if leads[n] in small} | decisions
+    else:
+        decisions = _decisions(verdict, leads, policy, least)
     notes.recalls.append((verdict.recall, count_tokens(source)))
     for number, piece in enumerate(verdict.pieces):
         notes.count(f"{where[0]}:{piece.kind}")
@@ -115,17 +124,35 @@ def leads_of(verdict: Verdict) -> dict[int, int]:
     return leads
 
 
-def _decisions(
-    verdict: Verdict,
-    leads: Mapping[int, int],
-    where: tuple[str, int, int],
-    policy: str,
-    decided: Mapping[PieceKey, str],
-    least: float,
+def too_small(
+    source: str, verdict: Verdict, leads: Mapping[int, int], ask_from: int
+) -> frozenset[int]:
+    """The leads of what was left out in one go and has fewer words than a person is asked about.
+
+    Nothing is lost by them: their words are put back.
+    """
+    if not ask_from:
+        return frozenset()
+    bare = blanked(source, markup(source))
+    sizes: dict[int, float] = {}
+    for number, lead in leads.items():
+        piece = verdict.pieces[number]
+        if piece.kind == Kind.DROPPED:
+            sizes[lead] = sizes.get(lead, 0) + count_words(bare[piece.start : piece.end])
+    return frozenset(lead for lead, size in sizes.items() if size < ask_from)
+
+
+def _given(
+    leads: Mapping[int, int], where: tuple[str, int, int], decided: Mapping[PieceKey, str]
 ) -> dict[int, str]:
-    if policy == "person":
-        given = {number: decided.get((*where, lead), "") for number, lead in leads.items()}
-        return {number: decision for number, decision in given.items() if decision}
+    """What people decided, for each violation that it settles."""
+    given = {number: decided.get((*where, lead), "") for number, lead in leads.items()}
+    return {number: decision for number, decision in given.items() if decision}
+
+
+def _decisions(
+    verdict: Verdict, leads: Mapping[int, int], policy: str, least: float
+) -> dict[int, str]:
     # What only leaves out too much is whole again once that is put back.
     only_drops = all(piece.kind == Kind.DROPPED for piece in verdict.violations)
     keeps = policy == "original" or (verdict.is_poor(least=least) and not only_drops)

@@ -21,6 +21,7 @@ AGENTS: Final[Mapping[str, tuple[str, ...]]] = {
 SCHEMA: Final = object_schema(text={"type": "string"})
 WINDOW_TOKENS: Final = 6000
 FIXED_TOKENS: Final = 512
+ASK_FROM: Final = 25
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Settings:
     window: int = WINDOW_TOKENS
     fixed: int = FIXED_TOKENS
     single_span: bool = False
+    # Words of gold left out in one go about which a person is asked; fewer are put back.
+    ask_from: int = 0
     prompts: Mapping[str, PromptTemplate] = field(default_factory=dict)
     # Endpoint and model of the splitter, where it is another one.
     splitter: tuple[str, str] | None = None

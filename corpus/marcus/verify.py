@@ -155,13 +155,48 @@ class _Check:
         runs = self._runs(0, len(self.first))
         text = [token.form for a0, a1, kind in runs if not kind for token in self.first[a0:a1]]
         if text != [token.form for token in self.second]:
-            return blocks(self.first, self.second)
+            return self._at_lines(blocks(self.first, self.second))
         found, at = [], 0
         for a0, a1, kind in runs:
             end = at if kind else at + a1 - a0
             found.append(Block(not kind, a0, a1, at, end))
             at = end
         return found
+
+    def _at_lines(self, found: list[Block]) -> list[Block]:
+        """The same alignment; what was left out begins at a line where it can.
+
+        Of words that stand before a gap and at its end, an alignment may take either.
+        """
+        for n in range(1, len(found) - 1):
+            before, gap, behind = found[n - 1 : n + 2]
+            if gap.same or gap.b0 < gap.b1 or not (before.same and behind.same):
+                continue
+            shift = self._to_line(gap, before.a1 - before.a0, behind.a1 - behind.a0)
+            if shift:
+                found[n - 1] = replace(before, a1=before.a1 + shift, b1=before.b1 + shift)
+                start, end, at = gap.a0 + shift, gap.a1 + shift, gap.b0 + shift
+                found[n] = Block(False, start, end, at, at)
+                found[n + 1] = replace(behind, a0=behind.a0 + shift, b0=behind.b0 + shift)
+        return found
+
+    def _to_line(self, gap: Block, before: int, behind: int) -> int:
+        """By how many tokens the gap moves, fewer than stand on that side; 0 is not at all."""
+        if self._starts_line(gap.a0):
+            return 0
+        for way, most in ((1, behind), (-1, before)):
+            for steps in range(1, most):
+                # The token that the gap's beginning passes, and the one that its end does.
+                at = steps - 1 if way > 0 else -steps
+                if self.first[gap.a0 + at].form != self.first[gap.a1 + at].form:
+                    break
+                if self._starts_line(gap.a0 + way * steps):
+                    return way * steps
+        return 0
+
+    def _starts_line(self, number: int) -> bool:
+        between = self.source[self.first[number - 1].end : self.first[number].start]
+        return "\n" in between or "<" in between
 
     def _count(self, tokens: Sequence[Token], start: int, end: int) -> int:
         return len(_within(tokens, start, end))

@@ -1,6 +1,6 @@
 """Holes: how many each system finds, how the find grows, and debating what is not judged yet."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -36,11 +36,12 @@ def holes_leaderboard(sheet: ScoreSheet) -> Leaderboard:
     return leaderboard_of(sheet, metric="hole@10", view=GoldView.REFINED)
 
 
-def heat_of(slug: str, board: Leaderboard) -> Drawing | None:
-    """Where the holes are: every cell leads to the queries of its system and domain."""
+def heat_of(slug: str, board: Leaderboard, own: Mapping[str, Any]) -> Drawing | None:
+    """Where the holes are: every cell leads to the queries of its system and domain, and to what
+    `own` says of the address."""
 
     def square(line: Line, value: float | None, domain: str) -> Square:
-        asked = urlencode({"metric": "hole@10", "domain": domain})
+        asked = urlencode({"metric": "hole@10", "domain": domain, **own})
         return Square(
             value,
             "–" if value is None else decimals(value),
@@ -164,7 +165,8 @@ def holes_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     sheet = sheets.latest(access.benchmark, version_of(request, access))
     if sheet is None:
         messages.warning(request, "Nothing was scored yet.")
-        return htmx.redirect(request, reverse("holes", args=[slug]))
+        asked = f"?{request.GET.urlencode()}" if request.GET else ""
+        return htmx.redirect(request, reverse("holes", args=[slug]) + asked)
     table = all_growth(sheet)
     return table_response(f"{slug}-holes.csv", table)
 
@@ -197,9 +199,14 @@ def _context(request: HttpRequest, access: Access, form: HoleDebateForm | None) 
     context = sheet_context(access, version_of(request, access))
     sheet = context["sheet"]
     board = holes_leaderboard(sheet) if sheet else None
+    version = context["version"]
+    own = {"version": version.pk} if version else {}
     return context | {
         "board": board,
-        "chart": heat_of(access.benchmark.slug, board) if board else None,
+        # What links name of the version that is shown.
+        "of_version": f"?{urlencode(own)}" if own else "",
+        "of_board": urlencode({"metric": "hole@10", **own}),
+        "chart": heat_of(access.benchmark.slug, board, own) if board else None,
         "domains": domains_of(sheet) if sheet else [],
         "form": form,
         "back": "holes",

@@ -23,7 +23,7 @@ from rapidfuzz.distance import LCSseq
 from corpus.chunking.markup import blanked, markup
 from corpus.chunking.rules import clean
 from corpus.extraction import extract_html
-from corpus.marcus.checking import leads_of
+from corpus.marcus.checking import leads_of, too_small
 from corpus.marcus.regions import (
     Spans,
     boilerplate_spans,
@@ -31,6 +31,7 @@ from corpus.marcus.regions import (
     page_lines,
     recurring_lines,
 )
+from corpus.marcus.settings import ASK_FROM
 from corpus.marcus.verify import verify
 from llm.practice.rules import fast_clean, safe_clean
 
@@ -97,7 +98,8 @@ class Gold(NamedTuple):
     """What becomes of SafeClean's answers where they are the article of a page and nothing else.
 
     Words outside of articles, those of them that are put back or put to people, article words that
-    any answer could leave out unseen, questions where people are asked, and pages.
+    any answer could leave out unseen, questions where people are asked (the same words once), and
+    pages.
     """
 
     noise: int
@@ -112,7 +114,8 @@ def gold(shown: Callable[[bytes], str]) -> Gold:
     two."""
     folder = DATA / "article-extraction"
     truth = json.loads((folder / "ground-truth.json").read_text())
-    noise = left = lost = asked = 0
+    noise = left = lost = 0
+    asked: list[str] = []
     pages = {key: shown(_unpacked(folder / "html" / f"{key}.html.gz")) for key in truth}
     sites: dict[str, list[str]] = {}
     for key, row in truth.items():
@@ -128,11 +131,16 @@ def gold(shown: Callable[[bytes], str]) -> Gold:
         noise += _size("\n".join(line for line, *_ in lines)) - _size(answer)
         bare = blanked(source, markup(source))
         left += sum(_size(bare[piece.start : piece.end]) for piece in verdict.violations)
-        asked += len(set(leads_of(verdict).values()))
+        leads = leads_of(verdict)
+        ends = {lead: verdict.pieces[number].end for number, lead in sorted(leads.items())}
+        small = too_small(source, verdict, leads, ASK_FROM)
+        asked += [
+            source[verdict.pieces[n].start : end] for n, end in ends.items() if n not in small
+        ]
         may_go = Spans([*menus, *boilerplate_spans(source).spans])
         for (line, _, (start, _)), is_article in zip(lines, marks, strict=True):
             lost += _size(line) if is_article and may_go.holds(start) else 0
-    return Gold(noise, left, lost, asked, len(truth))
+    return Gold(noise, left, lost, len(set(asked)), len(truth))
 
 
 def _in_article(article: str, lines: Sequence[str]) -> list[bool]:

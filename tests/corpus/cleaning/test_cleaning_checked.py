@@ -7,7 +7,7 @@ from django.test import Client
 
 from corpus.cleaning.decisions import decide, queue, undo
 from corpus.cleaning.pages import CleaningPump, Job
-from corpus.models import CleaningRun, PageState, Violation
+from corpus.models import CleanedPage, CleaningRun, PageState, Violation
 from corpus.versions.effective import effective_labels
 from kit.errors import Refused
 from kit.models import Event
@@ -189,6 +189,47 @@ def test_a_decision_is_taken_back_until_the_page_is_cleaned_with_it(benchmark, s
     assert [each.data["decision"] for each in undone] == ["accepted", "accepted"]
     again = client.post(f"/api/b/demo/cleanings/{run.pk}/violations/{second.pk}/undo/")
     assert again.status_code == 409
+
+
+NOTICE = "This report was written by a reader of ours who wants to be told of every moth that is"
+NOTICE += " seen in a garden of the valley between the first frost and the last day of May."
+
+
+def test_the_same_words_are_asked_about_once_and_few_words_never(benchmark, settings) -> None:
+    admin = make_member(benchmark, "admin", "admin")
+    query = make_query(benchmark, "10")
+    for name in "abc":
+        text = f"{LONG}\nOf {name}.\n{LONG}\n{NOTICE}\n{LONG}"
+        make_gold(query, make_passage(benchmark, f"{name}/page_0.txt", text=text))
+
+    def article(role: str, text: str) -> str:
+        if role == "safe_clean":
+            text = text.replace(f"{NOTICE}\n", "").replace("Of a.\n", "")
+        return text
+
+    with cleaner(settings, article) as server:
+        run = clean(benchmark, server.endpoint, policy="person")
+        small = Violation.objects.get(page__run=run, source="Of a.")
+        assert (small.decision, small.decided_by) == ("repaired", None)
+        first, second, third = queue(run)
+        [words] = {each.source for each in (first, second, third)}
+        assert NOTICE[:-1] in words
+        decide(violation=first, decision="accepted", actor=admin)
+        assert not queue(run).exists()
+        undo(violation=second, actor=admin)
+        assert list(queue(run)) == [first, second, third]
+        # One that no worker had got to, when the others were decided.
+        third.page.violations.all().delete()
+        CleanedPage.objects.filter(pk=third.page_id).update(state=PageState.WAITING)
+        decide(violation=second, decision="accepted", actor=admin)
+        run.refresh_from_db()
+        assert run.claim()
+        run = drive(run)
+    assert run.status == "done"
+    assert NOTICE[:-1] not in find(run, "")
+    assert "Of a." in find(run, "a/")
+    late = Violation.objects.get(page=third.page, source=words)
+    assert (late.decision, late.decided_by) == ("accepted", admin)
 
 
 def test_what_is_skipped_comes_again_behind_the_others(benchmark, settings) -> None:

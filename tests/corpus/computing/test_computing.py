@@ -202,7 +202,20 @@ def test_taken_names_are_refused_and_made_up_ones_counted_on(world) -> None:
     compute(world)
     with pytest.raises(Refused, match="already"):
         computing.start(benchmark=world, method="bm25", name="BM25", actor=None)
-    assert compute(world).name == "BM25 2"
+    assert compute(world).name == "BM25 2"  # the same once more
+
+
+def test_runs_are_named_by_what_is_set_otherwise(world) -> None:
+    named = [
+        ("bm25", {"k1": 1.2, "b": 0.75}, "BM25, k1 1.2, b 0.75"),
+        ("tfidf", {"depth": 100}, "TF-IDF, depth 100"),
+        ("lsa", {"dimensions": 2, "depth": 7}, "LSA 2, depth 7"),
+    ]
+    runs = [compute(world, method, config=config).run for method, config, _ in named]
+    assert [run.name for run in runs] == [name for _, _, name in named]
+    of_two = {"runs": [run.pk for run in runs[:2]], "weights": [0.3, 0.7]}
+    hybrid = computing.start(benchmark=world, method="hybrid", config=of_two, actor=None)
+    assert hybrid.name == "BM25, k1 1.2, b 0.75 + TF-IDF, depth 100 at 0.3 and 0.7"
 
 
 def test_a_name_taken_meanwhile_ends_in_words(world) -> None:

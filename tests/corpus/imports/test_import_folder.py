@@ -8,7 +8,7 @@ from django.urls import reverse
 from corpus.imports import services as import_folder
 from corpus.imports.loading import load
 from corpus.imports.services import start_import
-from corpus.models import ImportRun, Query
+from corpus.models import ImportRun, Passage, Query
 from kit.errors import Refused
 from tests.corpus.import_files import bright_pro, bright_row, write_lines
 from tests.factories import make_benchmark, make_member, make_token
@@ -142,6 +142,32 @@ def test_the_api_lists_and_imports(api, folder) -> None:
     refused = api.post("/api/b/light/imports/", data, content_type="application/json")
     assert (refused.status_code, refused.json()["field"]) == (409, "stored")
     assert ImportRun.objects.count() == 1
+
+
+def test_names_of_fields_are_given_with_the_import(api, client, folder) -> None:
+    url, screen = "/api/b/light/imports/", reverse("imports", args=["light"])
+    rows = folder / "rows"
+    write_lines(rows / "topics.jsonl", [{"no": 7, "title": "moths"}])
+    write_lines(rows / "documents.jsonl", [{"key": "a", "words": "moth"}])
+    data = {"format": "trec", "stored": "rows"}
+    for pairs, words in (("docno", "is not OURS=THEIRS"), ("qid=a, docno=a", "cannot be both")):
+        names = pairs.split(", ")
+        refused = api.post(url, {**data, "names": names}, content_type="application/json")
+        assert (refused.status_code, refused.json()["field"]) == (409, "names")
+        shown = client.post(screen, {**data, "names": pairs})
+        fault = str(shown.context["form"].errors["names"])
+        assert (shown.status_code, words in fault) == (422, True)
+    assert not ImportRun.objects.exists()
+    expected = {"no": "qid", "key": "docno", "words": "contents"}
+    pairs = ["qid=no", "docno=key", "contents=words"]
+    api.post(url, {**data, "names": pairs}, content_type="application/json")
+    client.post(screen, {**data, "names": ", ".join(pairs)})
+    given = [run.summary["names"] for run in ImportRun.objects.all()]
+    assert given == [expected, expected]
+    run = ImportRun.objects.first()
+    run.claim()
+    load(run)
+    assert Passage.objects.get().text == "moth"
 
 
 def test_members_who_are_no_admins_see_no_names(benchmark, folder) -> None:

@@ -97,6 +97,13 @@ def test_gains_are_measured_by_the_scores_of_both_versions(cleaned) -> None:
     assert said["advised"] == "marcus"
     # .3691 for $2
     assert "for $2.00: +0.1845 (+0.1845 to +0.1845) per dollar" in said["why"]
+    chosen = f"?version={cleaned.versions.get(name='same').pk}"
+    holes = one_line(client.get(f"/b/gains/holes/{chosen}"))
+    for link in ("growth.csv" + chosen, "debate/" + chosen, "?metric=hole%4010&amp;" + chosen[1:]):
+        assert link in holes
+    assert f'href="/b/gains/holes/{chosen}"' in one_line(
+        client.get(f"/b/gains/leaderboard/{chosen}")
+    )
     page = one_line(client.get("/b/gains/cleaning/forecast/?preset=marcus_s"))
     assert "Advised: <b>MARCUS: clean and split</b>" in page
     out = StringIO()
