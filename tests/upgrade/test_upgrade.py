@@ -143,8 +143,9 @@ def must_be_given(there: Any, before: dict[str, list[str]]) -> list[str]:
         )
     else:
         listed = (
-            "SELECT table_name, column_name FROM information_schema.columns WHERE is_nullable = 'NO'"
-            " AND table_schema = 'public' AND column_default IS NULL AND is_identity = 'NO'"
+            "SELECT table_name, column_name FROM information_schema.columns"
+            " WHERE is_nullable = 'NO' AND table_schema = 'public'"
+            " AND column_default IS NULL AND is_identity = 'NO'"
         )
     with there.cursor() as cursor:
         cursor.execute(listed)
