@@ -72,8 +72,8 @@ class RateLimit(models.Model):
     """
 
     endpoint = models.CharField(max_length=64, primary_key=True)
-    requests_until = models.FloatField(default=0)
-    tokens_until = models.FloatField(default=0)
+    requests_until = models.FloatField(default=0, db_default=0)
+    tokens_until = models.FloatField(default=0, db_default=0)
 
     def __str__(self) -> str:
         return self.endpoint

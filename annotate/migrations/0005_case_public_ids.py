@@ -1,5 +1,6 @@
 import uuid
 
+import kit.database.migrating
 from django.db import migrations, models
 
 
@@ -32,6 +33,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='escalationcase',
             name='public_id',
-            field=models.UUIDField(default=uuid.uuid4, editable=False, unique=True),
+            field=models.UUIDField(db_default=kit.database.migrating.RandomUUID(), default=uuid.uuid4, editable=False, unique=True),
         ),
     ]

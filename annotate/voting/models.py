@@ -19,6 +19,7 @@ from django.utils.crypto import salted_hmac
 from annotate.keyed import turn_of
 from annotate.voting.majority import CAP, QUOTA
 from corpus.models import Benchmark, Judgment, Passage, Query, Source
+from kit.database.migrating import RandomUUID
 
 
 class VoteSlotQuerySet(models.QuerySet["VoteSlot"]):
@@ -165,7 +166,9 @@ class EscalationCase(models.Model):
 
     # Its name in addresses, the API and what voters read: drawn by chance, because keys would tell
     # which cases were opened together, and so for what.
-    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    public_id = models.UUIDField(
+        default=uuid.uuid4, db_default=RandomUUID(), unique=True, editable=False
+    )
     origin = models.CharField(max_length=60, unique=True)
     kind = models.CharField(max_length=12, choices=CaseKind.choices, default=CaseKind.DISPUTE)
     status = models.CharField(max_length=8, choices=CaseStatus.choices, default=CaseStatus.OPEN)

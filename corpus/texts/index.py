@@ -23,18 +23,22 @@ _SHORTEST_PREFIX = 3
 # What both databases take for a word, once PostgreSQL's text is rid of its punctuation.
 _WORD = re.compile(r"[^\W_]+")
 _PUNCTUATION = string.punctuation
+# As they stand in a statement with parameters.
+_SIGNS = [{"'": "''", "%": "%%"}.get(sign, sign) for sign in _PUNCTUATION]
 
 _BODY = f"substr(coalesce(title, '') || ' ' || coalesce(text, ''), 1, {_MAX_CHARACTERS})"
+_BLANKED = "replace(" * len(_PUNCTUATION) + _BODY + "".join(f", '{sign}', ' ')" for sign in _SIGNS)
 _ADD = {
     "sqlite": (
         f"INSERT INTO {TABLE} (rowid, scope, body) "
         f"SELECT id, 'v' || version_id || ' d' || domain_id, {_BODY} "
     ),
     # Without its punctuation, because the parser would keep addresses and numbers like 3.14 in
-    # one piece; and without the places of words, which nothing asks for.
+    # one piece; and without the places of words, which nothing asks for. A `replace` for each sign
+    # takes a quarter of the time of one `translate`, which compares every letter with all of them.
     "postgresql": (
         f"INSERT INTO {TABLE} (rowid, version_id, domain_id, body) SELECT id, version_id, "
-        f"domain_id, strip(to_tsvector('simple', translate({_BODY}, %s, %s))) "
+        f"domain_id, strip(to_tsvector('simple', {_BLANKED})) "
     ),
 }
 _SOURCE = "FROM corpus_passage WHERE text IS NOT NULL AND "
@@ -60,9 +64,8 @@ def add_these(pks: Collection[int]) -> int:
 
 
 def _add(condition: str, *parameters: Any) -> int:
-    blanks = [_PUNCTUATION, " " * len(_PUNCTUATION)] if _is_postgresql() else []
     with connection.cursor() as cursor:
-        cursor.execute(_ADD[connection.vendor] + _SOURCE + condition, [*blanks, *parameters])
+        cursor.execute(_ADD[connection.vendor] + _SOURCE + condition, list(parameters))
         return int(cursor.rowcount)
 
 

@@ -13,11 +13,11 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='scoresheet',
             name='metrics',
-            field=models.JSONField(default=list),
+            field=models.JSONField(db_default=[], default=list),
         ),
         migrations.AddField(
             model_name='scoresheet',
             name='profile',
-            field=models.CharField(default='strict', max_length=20),
+            field=models.CharField(db_default='strict', default='strict', max_length=20),
         ),
     ]

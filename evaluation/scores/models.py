@@ -33,8 +33,8 @@ class ScoreSheet(TrackedRun):
     matched_with = models.ForeignKey(
         CorpusVersion, null=True, on_delete=models.CASCADE, related_name="+"
     )
-    profile = models.CharField(max_length=20, default=STRICT.name)
-    metrics = models.JSONField(default=list)
+    profile = models.CharField(max_length=20, default=STRICT.name, db_default=STRICT.name)
+    metrics = models.JSONField(default=list, db_default=[])
     event_id = models.BigIntegerField(default=0)
     run_ids = models.JSONField(default=list)
     boards = models.JSONField(default=dict)

@@ -1,4 +1,4 @@
-"""Creating many models in one migration operation."""
+"""What migrations need beyond Django: many models in one operation, ids that the database draws."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,17 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations import CreateModel
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
+from django.db.models import Func, UUIDField
+
+
+class RandomUUID(Func):
+    """An id drawn by the database, for rows that a version without the column inserts."""
+
+    function = "gen_random_uuid"
+    output_field = UUIDField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template="(lower(hex(randomblob(16))))", **context)
 
 
 class CreateModels(Operation):

@@ -1,21 +1,29 @@
+"""Limits are two moments each. The four columns of the version before stay for its workers, which
+limit themselves by them until they are started anew; a later version drops them.
+"""
+
 from django.db import migrations, models
+
+BEFORE = ("requests", "tokens", "filled_at")
 
 
 class Migration(migrations.Migration):
-
-    dependencies = [
-        ('llm', '0002_model_profiles'),
-    ]
-
+    dependencies = [("llm", "0002_model_profiles")]
     operations = [
-        # Of no use a minute later: a new table instead of fields that change their meaning.
-        migrations.DeleteModel(name='RateLimit'),
-        migrations.CreateModel(
-            name='RateLimit',
-            fields=[
-                ('endpoint', models.CharField(max_length=64, primary_key=True, serialize=False)),
-                ('requests_until', models.FloatField(default=0)),
-                ('tokens_until', models.FloatField(default=0)),
-            ],
+        migrations.AlterField(
+            "ratelimit", "version", models.BigIntegerField(default=0, db_default=0)
+        ),
+        *(
+            migrations.AlterField("ratelimit", name, models.FloatField(db_default=0))
+            for name in BEFORE
+        ),
+        *(
+            migrations.AddField("ratelimit", name, models.FloatField(default=0, db_default=0))
+            for name in ("requests_until", "tokens_until")
+        ),
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.RemoveField("ratelimit", name) for name in ("version", *BEFORE)
+            ]
         ),
     ]
