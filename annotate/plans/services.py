@@ -40,7 +40,7 @@ CHECKS: Final = {
     "exam": "People pass an exam before they vote; until its bank is filled nobody votes",
     "batches": "Votes come in batches with attention checks, accepted or rejected as a whole",
     "consent": "People agree to terms before they begin",
-    "audit": "People judge a sample of each debate run's agreed pairs blind",
+    "audit": "People judge a sample of each debate run’s agreed pairs blind",
 }
 _BATCH, _AUDIT = 20, 50
 _CONSENT: Final = """What you decide here becomes a part of a published benchmark. It is published \

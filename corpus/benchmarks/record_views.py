@@ -23,7 +23,7 @@ _ABOUT: Final = {
         (
             *("corpus.benchmark", "corpus.licence", "corpus.corpusversion", "debate.promptversion"),
             *("annotate.votingplan", "annotate.qualificationrule", "annotate.guideline"),
-            *("annotate.weightscale", "annotate.examitem"),
+            *("annotate.weightscale", "annotate.examitem", "corpus.webhook"),
         ),
     ),
     "labels": (

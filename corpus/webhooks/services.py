@@ -137,9 +137,10 @@ def deliver() -> int:
     """Write down what is to be told and send what is due; how many were tried. Workers do it."""
     for webhook in Webhook.objects.select_related("benchmark"):
         _read_on(webhook)
-    Delivery.objects.exclude(state=Delivery.State.WAITING).filter(
-        tried_at__lt=timezone.now() - _KEPT
-    ).delete()
+    over = Delivery.objects.exclude(state=Delivery.State.WAITING)
+    old = over.filter(tried_at__lt=timezone.now() - _KEPT)
+    if old.exists():  # what changes nothing waits for nobody who writes
+        old.delete()
     taken = _take()
     if taken:
         asyncio.run(_send_all(taken))
@@ -154,8 +155,8 @@ def _read_on(webhook: Webhook) -> None:
     found = Event.objects.filter(scope=webhook.benchmark.slug, pk__gt=webhook.seen)
     told = webhook.deliveries.filter(event_id__gt=webhook.seen).values("event_id")
     new = found.filter(target_type__in=types).exclude(pk__in=told).order_by("pk")
-    with transaction.atomic():
-        rows = [Delivery(webhook=webhook, event=event, due_at=now) for event in new[:1_000]]
+    rows = [Delivery(webhook=webhook, event=event, due_at=now) for event in new[:1_000]]
+    if rows:
         Delivery.objects.bulk_create(rows, ignore_conflicts=True)  # another worker may be first
     settled = found.filter(at__lt=now - _SETTLED).aggregate(last=Max("pk"))["last"]
     if settled and len(rows) < 1_000:

@@ -158,7 +158,7 @@ def _checks(benchmark: Benchmark, url: str, bank: str) -> Step:
     """Asked once; an exam that is asked for needs its questions."""
     chosen = checks_of(benchmark)
     if not chosen:
-        why = "Nobody has said which checks people's labels pass."
+        why = "Nobody has said which checks people’s labels pass."
         return Step("Checks of labels", "Not chosen yet", url, 0, 0, "Choose checks", url, why)
     names = {"exam": "exam", "batches": "attention checks", "consent": "consent", "audit": "audit"}
     found = ", ".join(names[name] for name, is_on in chosen.items() if is_on) or "none"
