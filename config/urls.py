@@ -9,6 +9,7 @@ from django.views.generic import RedirectView
 from kit import views
 from kit.account import views as account
 from kit.account.links import LINK_ROUTE
+from kit.glossary import glossary
 from kit.health import views as health
 
 urlpatterns = [
@@ -28,6 +29,7 @@ urlpatterns = [
     path("account/session/end/", account.account_session_end, name="account-session-end"),
     path("account/address/", account.account_address_ask, name="account-address-ask"),
     path("account/address/<str:said>/", account.account_address, name="account-address"),
+    path("glossary/", glossary, name="glossary"),
     path("health/", health.health, name="health"),
     path("-/live", health.live, name="live"),
     path("-/ready", health.ready, name="ready"),

@@ -266,7 +266,7 @@ def answer_review(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> H
     access, found = _get(request, slug, pk, answer_pk)
     given = {name: request.POST.get(name, "") for name in ("verdict", "note")}
     act = partial(verbs.review_answer, answer=found, access=access, **given)
-    return htmx.attempt(request, act, answer_url(access, found.query), "Your word is kept.")
+    return htmx.attempt(request, act, answer_url(access, found.query), "Your comment is saved.")
 
 
 def _get(

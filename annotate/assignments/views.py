@@ -223,7 +223,7 @@ def assignment_take_away(request: HttpRequest, slug: str, pk: int) -> HttpRespon
         verbs.take_away(assignment=found, actor=access.user)
 
     url = reverse("assignments", args=[slug])
-    return htmx.attempt(request, take, url, f"{found.query} is free again.")
+    return htmx.attempt(request, take, url, f"{found.query} is unassigned.")
 
 
 @require_GET

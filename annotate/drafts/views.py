@@ -31,5 +31,5 @@ def draft_discard(request: HttpRequest, pk: int) -> HttpResponse:
     """Throw one away."""
     assert isinstance(request.user, User)
     get_object_or_404(Draft.objects.of(request.user), pk=pk).delete()
-    messages.success(request, "The draft is gone.")
+    messages.success(request, "The draft was discarded.")
     return htmx.redirect(request, reverse("drafts"))

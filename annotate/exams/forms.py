@@ -66,7 +66,7 @@ class ItemForm(AdminForm):
         label="Right answer", choices=[("1", "relevant"), ("0", "not relevant")], coerce=int
     )
     explanation = TextField(
-        label="Why",
+        label="Explanation",
         required=False,
         help_text="Shown after a practice item.",
         max_length=4000,
@@ -127,18 +127,20 @@ class RuleForm(AdminForm):
     exam_size = forms.IntegerField(label="Items of an exam", min_value=1, max_value=200)
     needs_approval = forms.BooleanField(label="Ask for approved work elsewhere", required=False)
     approval_above = forms.IntegerField(
-        label="Approved more than", min_value=0, max_value=100, help_text="Percent of the work."
+        label="Approval rate above", min_value=0, max_value=100, help_text="Percent of the work."
     )
     approved_least = forms.IntegerField(
-        label="Pieces approved at least", min_value=0, max_value=10**9
+        label="Minimum approved pieces", min_value=0, max_value=10**9
     )
     recheck_below = forms.IntegerField(
-        label="New exam below",
+        label="Require a new exam below",
         min_value=0,
         max_value=100,
         help_text="Percent of the last attention checks that were right.",
     )
-    recheck_window = forms.IntegerField(label="Over the last checks", min_value=1, max_value=200)
+    recheck_window = forms.IntegerField(
+        label="Attention checks counted", min_value=1, max_value=200
+    )
     expected = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
@@ -171,7 +173,7 @@ class RecheckForm(AdminForm):
 
     person = forms.ModelChoiceField(User.objects.none(), label="Person")
     domain = forms.ModelChoiceField(Domain.objects.none(), label="Domain")
-    reason = forms.CharField(label="Why", max_length=300)
+    reason = forms.CharField(label="Explanation", max_length=300)
 
     def act(self, actor: User) -> str:
         """Ask for it."""

@@ -31,7 +31,7 @@ def guidelines(request: HttpRequest, slug: str) -> HttpResponse:
     form = GuidelineForm(request.POST)
     if htmx.submit(form, publish_guideline, benchmark=access.benchmark, actor=access.user):
         version = form.cleaned_data["expected"] + 1
-        messages.success(request, f"Version {version} is what people go by from now on.")
+        messages.success(request, f"Version {version} of the guidelines is active.")
         return htmx.redirect(request, reverse("guidelines", args=[slug]))
     context = _context(request, access) | {"form": form, "is_open": True}
     return htmx.invalid(request, TEMPLATE, context)
@@ -48,7 +48,7 @@ def weight_scale(request: HttpRequest, slug: str) -> HttpResponse:
         choose_scale(benchmark=access.benchmark, scale=scale, far=far, actor=access.user)
 
     url = reverse("guidelines", args=[access.benchmark.slug])
-    return htmx.attempt(request, choose, url, "Weights go by this from now on.")
+    return htmx.attempt(request, choose, url, "The new scale applies from now on.")
 
 
 def _context(request: HttpRequest, access: Access) -> dict[str, Any]:

@@ -80,9 +80,7 @@ class PageUrlForm(forms.Form):
         max_length=2000,
         widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off", "data-key": "p"}),
     )
-    again = forms.BooleanField(
-        label="Fetch it anew, even if somebody collected it before", required=False
-    )
+    again = forms.BooleanField(label="Fetch again, even if it was collected before", required=False)
 
 
 class PageTextForm(forms.Form):

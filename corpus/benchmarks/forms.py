@@ -18,7 +18,7 @@ class BenchmarkForm(forms.Form):
         label="Short name", max_length=60, help_text="Used in addresses: letters, digits, hyphens."
     )
     description = forms.CharField(
-        label="What it is", required=False, widget=forms.Textarea(attrs={"rows": 3})
+        label="Description", required=False, widget=forms.Textarea(attrs={"rows": 3})
     )
     licence = forms.CharField(
         label="Licence", max_length=120, required=False, help_text="For example CC BY 4.0."
@@ -33,16 +33,16 @@ class LicenceForm(forms.Form):
     )
     layer = forms.ChoiceField(label="Of", choices=Layer.choices)
     licence = forms.CharField(label="Licence", max_length=120, help_text="For example CC BY 4.0.")
-    url = forms.CharField(label="Its address", max_length=2000, required=False)
+    url = forms.CharField(label="Licence URL", max_length=2000, required=False)
     attribution = forms.CharField(
-        label="Who is to be named", required=False, widget=forms.Textarea(attrs={"rows": 2})
+        label="Attribution", required=False, widget=forms.Textarea(attrs={"rows": 2})
     )
     text = forms.CharField(
-        label="Its whole text",
+        label="Full text of the licence",
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 6}),
-        help_text="It stands in LICENCE.md of every release.",
+        help_text="Printed in LICENCE.md of every release.",
     )
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
@@ -61,7 +61,7 @@ class PlaceForm(forms.Form):
         label="Domains",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="None chosen means every domain.",
+        help_text="Choose none for every domain.",
     )
 
     def __init__(

@@ -33,7 +33,7 @@ class CleaningForm(forms.Form):
         help_text="Rules ask no model; semantic chunks ask for vectors where you choose a model.",
     )
     also = forms.MultipleChoiceField(
-        label="Make these too",
+        label="Also make",
         choices=CleaningPreset.choices,
         required=False,
         widget=forms.CheckboxSelectMultiple,

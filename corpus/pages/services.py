@@ -206,7 +206,7 @@ def read_raw(digest: str) -> bytes:
     try:
         return gzip.decompress(_raw_path(digest).read_bytes())
     except (OSError, EOFError):
-        raise Refused("What was brought is gone from the disk. Bring it again.") from None
+        raise Refused("The collected page is no longer on the disk. Collect it again.") from None
 
 
 def forget_raw(digest: str) -> None:

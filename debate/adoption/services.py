@@ -74,7 +74,7 @@ def adopt_run(*, run: DebateRun, actor: User | None) -> Counter[str]:
         if run.adopted_at:
             return counts
         if not run.is_trial:
-            raise Refused("The labels of this run stand already.")
+            raise Refused("The labels of this run are current already.")
     for group in groups_of(_waiting(run).filter(judgment__status=Status.TRIAL)):
         standing, weaker = _adopt(group, run, actor)
         counts.update(standing=standing, weaker=weaker)

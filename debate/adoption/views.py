@@ -38,8 +38,8 @@ def adoption(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             counts = adopt_run(run=run, actor=access.user)
             messages.success(
                 request,
-                f"{counts['standing']:,} labels stand now, {counts['weaker']:,} are history beside "
-                f"weightier ones, {counts['cases']:,} cases were opened.",
+                f"{counts['standing']:,} labels are current now, {counts['weaker']:,} were "
+                f"superseded by weightier ones, {counts['cases']:,} cases were opened.",
             )
         return htmx.redirect(request, _url(run))
     return htmx.render(request, "debate/adoption/adoption.html", _context(access, run))
@@ -95,7 +95,7 @@ def _planned(preview: dict[str, Any], to: Address) -> list[dict[str, Any]]:
     names = {
         "stands": "Will stand where none does",
         "replaces": "Will take the place of a label",
-        "weaker": "Will be history beside a weightier one",
+        "weaker": "Will be superseded by a weightier one",
     }
     if not preview or not (preview["cases"] or any(preview[key]["total"] for key in names)):
         return []

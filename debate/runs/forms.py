@@ -49,7 +49,7 @@ _WORDS: Final = {
     "unanimity": "all of them",
     "person": "comes before people",
     "skip": "is left without a label",
-    "other_model": "is put to another model",
+    "other_model": "is put to a fallback model",
 }
 
 
@@ -95,7 +95,7 @@ class RunFields(forms.Form):
     """Every setting that some kind of run has."""
 
     preset = forms.ChoiceField(
-        label="Begin with",
+        label="Preset",
         required=False,
         help_text="The experiments of DREAM; every setting can still be changed.",
     )
@@ -109,46 +109,48 @@ class RunFields(forms.Form):
         label="Model endpoint", help_text="Asked by every agent without one of its own."
     )
     seats = _number("Number of agents", "agents", 2, "All of them have to agree.")
-    first = _one_of("The first agent opens", STANCES, "The others take turns, unless one is set.")
+    first = _one_of(
+        "Stance of the first agent", STANCES, "The others take turns, unless one is set."
+    )
     rounds = _number(
-        "Rounds at most", "rounds", 2, "Two is what DREAM used: most pairs agree in the first."
+        "Maximum rounds", "rounds", 2, "Two is what DREAM used: most pairs agree in the first."
     )
     continue_to = _number(
         "Continue agreed pairs until round", "continue_to", 0, "To see whether an agreement lasts."
     )
     prompt_version = forms.TypedChoiceField(label="Prompt version", coerce=int)
     samples = _number("Samples", "samples", 1, "How often the model is asked about a pair.")
-    rule = _one_of("Which votes decide", RULES)
+    rule = _one_of("Voting rule", RULES)
     temperature = forms.FloatField(
         label="Temperature", min_value=0, max_value=MAX_TEMPERATURE, initial=0.0
     )
     reasoning_effort = effort_field()
     threshold = _number("Relevant from grade", "threshold", 2)
-    profile = _one_of("Reading of answers", PROFILES)
-    coerce = _tick("Count what cannot be read as 0", "In comparisons; it is no judgment.")
+    profile = _one_of("Parser of answers", PROFILES)
+    coerce = _tick("Count unreadable answers as 0", "In comparisons; it is no judgment.")
     history_labels = _tick("Agents see each other’s yes or no", initial=True)
     history_for_people = _tick("People see the debate", initial=True)
-    lara_variant = _one_of("LARA", MODELS)
-    lara_mode = _one_of("Its picks are labelled by", LARA_MODES)
-    lara_batch = _number("Pairs before people at a time", "batch", 20)
+    lara_variant = _one_of("LARA’s model", MODELS)
+    lara_mode = _one_of("LARA’s picks are labelled by", LARA_MODES)
+    lara_batch = _number("Batch size", "batch", 20)
     lara_budget = forms.FloatField(
-        label="Share that people label", min_value=0, max_value=1, initial=0.125
+        label="Share labelled by people", min_value=0, max_value=1, initial=0.125
     )
     lara_groups = _number("Groups of queries", "groups", 0, "0: one ranking over all pairs.")
     lara_seed = _number("Seed of the groups", "seed", 0)
-    lara_smooth = _tick("Spread the probabilities first")
+    lara_smooth = _tick("Smooth the probabilities first")
     lara_verbalised = _tick(
-        "Ask for a confidence where the endpoint tells no probabilities", initial=True
+        "Ask for a confidence where the endpoint returns no probabilities", initial=True
     )
-    has_adjudicator = _tick("An adjudicator decides what stays disputed")
-    adjudicator_endpoint = forms.ChoiceField(label="Its endpoint", required=False)
-    adjudicator_model = forms.CharField(label="Its model", max_length=120, required=False)
-    on_refusal = _one_of("A pair that a model will not answer about", ON_REFUSAL)
-    instead_endpoint = forms.ChoiceField(label="That model’s endpoint", required=False)
-    instead_model = forms.CharField(label="The other model", max_length=120, required=False)
-    trial = _tick("On trial", "Its labels do not count, and nobody is asked, until it is adopted.")
+    has_adjudicator = _tick("An adjudicator decides disputed pairs")
+    adjudicator_endpoint = forms.ChoiceField(label="Adjudicator: endpoint", required=False)
+    adjudicator_model = forms.CharField(label="Adjudicator: model", max_length=120, required=False)
+    on_refusal = _one_of("A pair that a model refuses", ON_REFUSAL)
+    instead_endpoint = forms.ChoiceField(label="Fallback model: endpoint", required=False)
+    instead_model = forms.CharField(label="Fallback model: name", max_length=120, required=False)
+    trial = _tick("Trial run", "Its labels do not count, and nobody votes, until you adopt it.")
     audit = _number(
-        "Agreed pairs for people to check",
+        "Agreed pairs to audit",
         "audit",
         0,
         "Judged from the passage alone when the run ends; they bound the error of its labels.",
@@ -159,9 +161,7 @@ class RunFields(forms.Form):
         0,
         "Then nothing tells an audited pair from a disputed one.",
     )
-    canaries = _number(
-        "Canaries", "canaries", 0, "Baited passages: do the agents fall for words alone?"
-    )
+    canaries = _number("Adversarial passages", "canaries", 0, "Do the agents fall for words alone?")
     max_tokens = _number("Maximum output tokens", "max_tokens", None)
     replicate = _number("Replicate", "replicate", 0, "Another number asks again, and pays again.")
     budget_usd = budget_field()
@@ -200,7 +200,7 @@ _PHRASES: Final = {
     "temperature": "temperature {}",
     "audit": "{} agreed pairs to audit",
     "decoys": "{} disputes without their debate",
-    "canaries": "{} canaries",
+    "canaries": "{} adversarial passages",
 }
 _EXTRAS: Final = ("decoys", "canaries")
 _TICKS: Final = {"trial": "on trial", "has_adjudicator": "an adjudicator"}
@@ -354,7 +354,7 @@ class RunForm(RunFields):
         fields["adjudicator_endpoint"].choices = ruling
         fields["instead_endpoint"].choices = [("", "the same as the agents"), *self._endpoints]
         presets = [(each.name, f"{each.name}: {each.changes}") for each in PRESETS.values()]
-        fields["preset"].choices = [("", "settings by hand"), *presets]
+        fields["preset"].choices = [("", "none"), *presets]
         fields["audit"].initial = VotingPlan.objects.current(benchmark).audit
         versions = prompt_versions(benchmark)
         fields["prompt_version"].initial = next(iter(versions), None)

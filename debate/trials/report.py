@@ -26,7 +26,7 @@ def adversarial_sheet(run: DebateRun) -> ReportTable:
     counted = items.order_by().values("trial", "bait").annotate(**_COUNTS)
     return ReportTable(
         name="canaries",
-        title="Canaries: baited passages",
+        title="Adversarial passages",
         header=(
             *("Bait", "Drawn", "Judged", "Turned relevant"),
             *("Flip rate", "Disputed", "Unreadable"),

@@ -52,7 +52,7 @@ class Agreement(Route):
 
     @extend_schema(
         responses=AgreementSerializer,
-        parameters=[OpenApiParameter("width", float, description="Width wanted of intervals.")],
+        parameters=[OpenApiParameter("width", float, description="Target interval width.")],
     )
     def get(self, request: Request, slug: str, what: str) -> Response:
         access, reading = open_reading(self.person(), slug, what)

@@ -172,7 +172,7 @@ def plan_table(reading: Reading, found: Slice, width: float) -> ReportTable:
     return ReportTable(
         name="plan",
         title="How many more items need two labels or more",
-        header=("Coefficient", "Width now", "Width wanted", "Items in all", "Still to judge"),
+        header=("Coefficient", "Width now", "Target width", "Items in all", "Still to judge"),
         rows=tuple(rows),
         notes=("A forecast: it supposes that the items to come are like those that are in.",),
         empty="No forecast without an interval. " + reading.empty,

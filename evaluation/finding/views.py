@@ -13,6 +13,7 @@ from corpus.models import CleaningRun, CorpusVersion, Membership, Query, Retriev
 from corpus.navigation import pages_called
 from corpus.texts.finding import find_passages, query_matches
 from kit import htmx
+from kit.glossary import terms
 from kit.lists.tables import clean
 
 # What leads to a thing, the thing's name, and what is said beside it.
@@ -29,12 +30,19 @@ def find(request: HttpRequest, slug: str) -> HttpResponse:
     groups = [("Pages", _pages(access, words))]
     if words:
         groups += [(label, found) for label, found in _things(access, words) if found]
+        groups += [("Terms", found)] if (found := _terms(words)) else []
     context = {"access": access, "groups": groups, "words": words}
     return htmx.render(request, "evaluation/finding/found.html", context, partial="found")
 
 
 def _pages(access: Access, words: str) -> list[Found]:
     return [(page.url, page.label, section) for section, page in pages_called(access, words)]
+
+
+def _terms(words: str) -> list[Found]:
+    at = reverse("glossary")
+    called = [each for each in terms().values() if words.casefold() in each.name.casefold()]
+    return [(f"{at}#{each.anchor}", each.name, each.meaning) for each in called[:MOST]]
 
 
 def _things(access: Access, words: str) -> Iterator[tuple[str, list[Found]]]:

@@ -37,7 +37,7 @@ class ReleaseForm(forms.Form):
     version = forms.CharField(
         max_length=40,
         label="Version",
-        help_text="Three numbers. Raise the last for mends, the middle for new labels, the first "
+        help_text="Three numbers. Raise the last for fixes, the middle for new labels, the first "
         "when old results can no longer be compared.",
     )
     final = forms.BooleanField(
@@ -49,7 +49,7 @@ class ReleaseForm(forms.Form):
         required=False,
         min_value=-1,
         max_value=1,
-        label="Least agreement of voters (Fleiss’ kappa)",
+        label="Minimum agreement of voters (Fleiss’ kappa)",
         help_text="Below it, or where it cannot be measured, a final release is refused.",
     )
 

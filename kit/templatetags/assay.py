@@ -12,17 +12,28 @@ from django import template
 from django.conf import settings
 from django.forms import BoundField
 from django.templatetags.static import static
-from django.urls import get_script_prefix
+from django.urls import get_script_prefix, reverse
 from django.utils import timezone
-from django.utils.html import escape, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import slugify
 
+from kit.glossary import terms
 from kit.stats.results import p_words
 
 register = template.Library()
 
 MISSING = "–"
 BAR_WIDTH = 1000
+
+
+@register.simple_tag
+def term(name: str, words: str = "") -> SafeString:
+    """A word of docs/glossary.md as a link to its meaning, for its first use on a page; `words`
+    stand for it where the sentence asks for another form. KeyError for what it does not hold."""
+    found = terms()[slugify(name)]
+    url = f"{reverse('glossary')}#{found.anchor}"
+    return format_html('<a href="{}" title="{}">{}</a>', url, found.meaning, words or name)
 
 
 @register.filter

@@ -35,6 +35,7 @@ ROWS: list[tuple[str, Row]] = [
     ("metrics", get(PUBLIC, 404)),
     ("security-txt", get(PUBLIC, 404)),
     ("health", get((), special=STAFF_ALONE)),
+    ("glossary", get(EVERYBODY_SIGNED_IN)),
     ("sign-out", post(EVERYBODY_SIGNED_IN)),
     ("api-schema", get(PUBLIC)),
     ("api-docs", get(PUBLIC)),

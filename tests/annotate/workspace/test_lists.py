@@ -190,7 +190,7 @@ def test_home_counts_what_waits_for_me(world):
     body = one_line(signed_in(world.voters[0]).get("/home/annotate/"))
     assert "Vote 2 of 2" in body
     assert "<b>1 left</b>" in body
-    assert "1 query free to take" in body
+    assert "1 unassigned query to take" in body
     assert "open dispute" not in body
 
 
@@ -198,7 +198,7 @@ def test_home_of_another_domain_counts_its_own_work_alone(world):
     world.case()
     body = one_line(signed_in(world.outsider).get("/home/annotate/"))
     assert "Nothing waits for you." in body
-    assert "free to take" not in body
+    assert "unassigned query to take" not in body
 
 
 def test_home_of_a_reviewer_counts_open_disputes(world):

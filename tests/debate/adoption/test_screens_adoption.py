@@ -80,7 +80,7 @@ def test_preview_leads_to_its_pairs_and_the_button_adopts(client, benchmark, end
     assert response.url == url("debate-run-adoption", run)
     assert len(standing()) == 3
     page = client.get(response.url)
-    assert "3 labels stand now" in text(page)
+    assert "3 labels are current now" in text(page)
     assert [each["count"] for each in page.context["found"]] == [3, 0, 1, 0]
     for each in page.context["found"]:
         assert client.get(each["url"]).context["table"].total == each["count"]
@@ -199,7 +199,7 @@ def test_filters_report_tells_who_discards_alone(client, sieve) -> None:
 def test_discarded_pairs_are_audited_blind(client, sieve, admin) -> None:
     page = text(client.get(url("debate-run-report", sieve)))
     assert "Audit discarded pairs" in page
-    assert "Send bait passages" not in page
+    assert "Send adversarial passages" not in page
     discarded = sorted(pid for pid in rows(client, sieve, "label=0"))
     sample = draw_audit(run=sieve, size=10, seed=1, actor=admin)
     drawn = sample.items.values_list("debate__passage__pid", flat=True)

@@ -133,7 +133,7 @@ def test_a_changed_setting_brings_the_forecast_alone_and_never_starts(client, po
     seen = {"intent": "start", "seen": client.post(URL, form).context["plan"].digest}
     assert "What it will take" in told(form | seen)
     wrong = told(form | {"rounds": "6"})
-    assert "Rounds at most: Ensure this value is less than or equal to 5." in wrong
+    assert "Maximum rounds: Ensure this value is less than or equal to 5." in wrong
     assert not DebateRun.objects.exists()
 
 

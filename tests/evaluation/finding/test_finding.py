@@ -77,3 +77,12 @@ def test_pages_by_their_words_and_all_of_them_without(client: Client, benchmark)
 
 def test_nothing_is_said_in_words(client: Client, benchmark) -> None:
     assert "Nothing of this benchmark is called so." in found(client, benchmark, "admin", "zzz")
+
+
+def test_the_palette_explains_terms(client, benchmark) -> None:
+    assert 'href="/glossary/#hole"' in found(client, benchmark, "annotator", "hole")
+    page = one_line(client.get("/glossary/"))
+    assert '<dt id="hole">hole</dt><dd>A relevant passage that the original gold lacks</dd>' in page
+    # A screen that uses the term leads there.
+    holes = one_line(client.get(reverse("holes", args=[benchmark.slug])))
+    assert 'href="/glossary/#hole"' in holes
