@@ -132,7 +132,9 @@ def theirs(source: Path) -> dict[str, float]:
         begun = _now()
         for name, (ids, texts) in held.items():
             with open_writer(Path(folder) / f"{name}.parquet", DOCUMENTS) as writer:
-                table = pa.table({"id": ids, "content": texts}, schema=DOCUMENTS)
+                columns = {"id": ids, "content": texts}
+                empty = {each: [None] * len(ids) for each in DOCUMENTS.names if each not in columns}
+                table = pa.table(columns | empty, schema=DOCUMENTS)
                 writer.write_table(table, row_group_size=10_000)
         return _measured(begun)
 
