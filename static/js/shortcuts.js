@@ -207,6 +207,8 @@
     if (found) { event.preventDefault(); act(found); return; }
     /* The button that opens the list is hidden on small screens; the key is not. */
     if (event.key === "?") { event.preventDefault(); openKeys(); }
+    /* On a page without a search of its own the key of searches opens the one of everything. */
+    if (event.key === "/" && openPalette()) event.preventDefault();
   }
 
   document.addEventListener("keydown", walkFound);

@@ -57,6 +57,7 @@ LOOKS = {
     "phone": {"viewport": {"width": 390, "height": 800}, "color_scheme": "light"},
     "narrow": {"viewport": {"width": 320, "height": 640}, "color_scheme": "dark"},
 }
+PHONE = LOOKS["phone"]["viewport"]
 TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 SETTLED = "() => !document.querySelector('.htmx-request')"
 # What a first view takes over the line: the page and all that it names, in kilobytes, and how many.
@@ -69,6 +70,8 @@ WEIGHT = """() => {
 MOST_FILES, MOST_KB = 12, 60
 # A folder for pictures of every screen (`make e2e`), by person and look; "" for none.
 SHOTS = os.environ.get("SHOTS", "")
+# In a picture of a whole page nothing stays at the window's edges.
+WHOLE_PAGE = ".deck, .asked, .stays, .cover, .strip-of-aspects { position: static !important; }"
 INKS = """() => [getComputedStyle(document.body).color,
                  getComputedStyle(document.body).backgroundColor]"""
 
@@ -153,7 +156,9 @@ def test_screens_answer_fit_and_stay_quiet(enter, axe, person: str) -> None:
             visitor.turn_to(look)
             if SHOTS:
                 shot = Path(SHOTS, person, look, f"{re.sub('[^a-z0-9]+', '-', path)[1:] or 'home'}")
-                visitor.page.screenshot(path=f"{shot}.jpeg", quality=70, full_page=True)
+                visitor.page.screenshot(
+                    path=f"{shot}.jpeg", quality=70, full_page=True, style=WHOLE_PAGE
+                )
             if (excess := visitor.page.evaluate(TOO_WIDE)) > 0:
                 faults.append(f"{path}, {look}: {excess} px too wide")
             # In the same window nothing but the colours is another; the narrowest has the parts
@@ -206,6 +211,44 @@ def test_keys_of_a_page_are_listed_by_question_mark(enter) -> None:
     expect(keys.locator("dt")).to_contain_text(["C", "1", "2", "3", "L", "?"])
     visitor.page.keyboard.press("Escape")
     expect(keys).to_be_hidden()
+
+
+def test_slash_opens_the_palette_where_no_list_is_searched(enter) -> None:
+    page = enter("annotator-1", "light").page
+    page.goto(f"{HOME}vote/")
+    palette = page.locator("#palette")
+    page.keyboard.press("/")
+    expect(palette.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.goto(f"{HOME}passages/")
+    page.keyboard.press("/")
+    expect(page.locator("#filter-q")).to_be_focused()
+    expect(palette).to_be_hidden()
+
+
+@pytest.mark.parametrize("look", ["light", "phone"])
+def test_passage_is_on_the_first_screen_also_when_the_positions_appear(enter, look: str) -> None:
+    page = enter("annotator-2", look).page
+    page.set_viewport_size({"width": 1280, "height": 800} if look == "light" else PHONE)
+    page.goto(f"{HOME}vote/")
+    passage = page.locator("article .read")
+    assert passage.bounding_box()["y"] < 400
+    page.keyboard.press("1")
+    expect(page.locator("[aria-label='The two positions'] .meta:focus")).to_contain_text("judgment")
+    if look == "light":
+        assert passage.bounding_box()["y"] < 400
+    page.keyboard.press("k")
+
+
+def test_paper_shows_whole_tables_and_nothing_to_press(enter) -> None:
+    page = enter("admin", "light").page
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4 less its margins
+    page.emulate_media(media="print", color_scheme="dark")
+    for name in ("leaderboard", "holes", "progress", "debates/1", "releases/2", "judgments"):
+        page.goto(f"{HOME}{name}/")
+        assert page.evaluate(TOO_WIDE) <= 0, name
+        expect(page.locator("button:visible, .tabs:visible, .deck:visible")).to_have_count(0)
+        assert page.evaluate(INKS)[0] == "rgb(0, 0, 0)"
 
 
 def test_ctrl_enter_saves_an_aspect_and_escape_stays_at_it(enter) -> None:
