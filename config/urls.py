@@ -25,6 +25,7 @@ urlpatterns = [
     path(
         "account/token/<int:pk>/revoke/", account.account_token_revoke, name="account-token-revoke"
     ),
+    path("account/decisions/<int:pk>/", account.account_decisions, name="account-decisions"),
     path("account/session/end/", account.account_session_end, name="account-session-end"),
     path("account/address/", account.account_address_ask, name="account-address-ask"),
     path("account/address/<str:said>/", account.account_address, name="account-address"),

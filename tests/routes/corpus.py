@@ -80,6 +80,8 @@ ROWS: list[tuple[str, Row]] = [
     ("api-people", post(ADMIN, 400)),
     ("api-person", Row(ADMIN, 400, "put")),
     ("api-person", Row(ADMIN, 204, "delete")),
+    ("api-account-decisions", get(EVERYBODY_SIGNED_IN)),
+    ("api-account-decisions-whose", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 404))),
     ("api-invitations", get(EVERYBODY_SIGNED_IN)),
     ("api-invitation", post((), special=ASKED | {"stranger": 200})),
     ("api-invitation", Row((), 204, "delete", special=ASKED | {"stranger": 204})),

@@ -18,6 +18,7 @@ ROWS: list[tuple[str, Row]] = [
     ("account-token", post(EVERYBODY_SIGNED_IN, 422)),
     ("account-token", post(EVERYBODY_SIGNED_IN, 200, body=TOKEN)),
     ("account-token-revoke", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 404))),
+    ("account-decisions", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 404))),
     ("account-session-end", post(EVERYBODY_SIGNED_IN)),
     ("account-address-ask", post(EVERYBODY_SIGNED_IN, 422)),
     ("account-address", get(EVERYBODY_SIGNED_IN, 302)),

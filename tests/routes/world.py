@@ -289,6 +289,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("cleaning", world.cleaning),
         ("call", world.call),
         ("account-token", SimpleNamespace(pk=0)),
+        ("account-decisions", SimpleNamespace(pk=0)),
         ("sign-in", SimpleNamespace(pk=0)),
     ]
     short = name.removeprefix("api-")
