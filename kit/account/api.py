@@ -1,13 +1,17 @@
-"""API of one's own account: whose decisions those are that somebody else's link began."""
+"""API of accounts: whose decisions those are that somebody else's link began; the site's people."""
 
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.shortcuts import get_object_or_404
 from django.urls import path
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from kit.account import people
 from kit.account.decisions import doubtful_decisions, say_whose
+from kit.account.people_views import PEOPLE, state_of
 from kit.api import Route
 from kit.models import SignInLink
 
@@ -69,7 +73,89 @@ class WhoseDecisions(Route):
         return Response(status=204)
 
 
+class AccountSerializer(serializers.ModelSerializer):
+    """An account of the site."""
+
+    state = serializers.SerializerMethodField()
+
+    class Meta:
+        model = User
+        fields = ["id", "username", "state", "is_staff", "date_joined", "last_login"]
+
+    def get_state(self, person: User) -> str:
+        """active, deactivated or erased."""
+        return state_of(person)
+
+
+class UsernameSerializer(serializers.Serializer):
+    """Another user name."""
+
+    username = serializers.CharField(max_length=150)
+
+
+class Accounts(Route):
+    """Every account of the site, for staff."""
+
+    @extend_schema(
+        responses=AccountSerializer(many=True),
+        parameters=[
+            OpenApiParameter("state", str, description="active, deactivated or erased."),
+            OpenApiParameter("way", str, description="password, provider or links."),
+            OpenApiParameter("q", str, description="A part of the user name or address."),
+        ],
+    )
+    def get(self, request: Request) -> Response:
+        _need(self.person().is_staff)
+        return self.page(self.matches(PEOPLE, User.objects.all()), AccountSerializer)
+
+
+class OneAccount(Route):
+    """Renaming an account (PUT), or erasing it for good (DELETE); for superusers."""
+
+    @extend_schema(request=UsernameSerializer, responses=AccountSerializer)
+    def put(self, request: Request, pk: int) -> Response:
+        _need(self.person().is_superuser)
+        person = get_object_or_404(User, pk=pk)
+        people.rename(person=person, actor=self.person(), **self.read(UsernameSerializer))
+        return Response(AccountSerializer(person).data)
+
+    @extend_schema(request=None, responses=AccountSerializer)
+    def delete(self, request: Request, pk: int) -> Response:
+        _need(self.person().is_superuser)
+        people.erase(person=get_object_or_404(User, pk=pk), actor=self.person())
+        return Response(AccountSerializer(User.objects.get(pk=pk)).data)
+
+
+class AccountVerb(Route):
+    """Deactivating an account, or letting its person in again; for superusers."""
+
+    verb = people.deactivate
+
+    @extend_schema(request=None, responses=AccountSerializer)
+    def post(self, request: Request, pk: int) -> Response:
+        _need(self.person().is_superuser)
+        person = get_object_or_404(User, pk=pk)
+        type(self).verb(person=person, actor=self.person())
+        return Response(AccountSerializer(User.objects.get(pk=pk)).data)
+
+
+class Reactivation(AccountVerb):
+    """Letting the person of a deactivated account in again; for superusers."""
+
+    verb = people.reactivate
+
+
+def _need(right: bool) -> None:
+    if not right:
+        raise PermissionDenied("Staff see the accounts of the site, superusers change them.")
+
+
+_ACCOUNT = "accounts/<int:pk>"
 urlpatterns = [
+    path("accounts/", Accounts.as_view(), name="api-accounts"),
+    path(f"{_ACCOUNT}/", OneAccount.as_view(), name="api-one-account"),
+    path(f"{_ACCOUNT}/deactivate/", AccountVerb.as_view(), name="api-account-deactivate"),
+    path(f"{_ACCOUNT}/reactivate/", Reactivation.as_view(), name="api-account-reactivate"),
     path("account/decisions/", DoubtfulDecisions.as_view(), name="api-account-decisions"),
     path(
         "account/decisions/<int:pk>/", WhoseDecisions.as_view(), name="api-account-decisions-whose"

@@ -24,6 +24,10 @@ ROWS: list[tuple[str, Row]] = [
     ("account-address", get(EVERYBODY_SIGNED_IN, 302)),
     # For staff, whatever they are in a benchmark.
     ("sign-in-requests", get((), special=STAFF_ALONE)),
+    ("site-people", get((), special=STAFF_ALONE)),
+    ("site-person", get((), special=STAFF_ALONE)),
+    ("site-person", post((), special=STAFF_ALONE)),
+    ("site-person-verb", post((), special=STAFF_ALONE, kwargs={"verb": "erase"})),
     ("sign-in-hand", post((), special=STAFF_ALONE)),
     ("sign-in-lift", post((), special=STAFF_ALONE)),
     # Without a worker it is not ready, and without its settings tells no figures and no contact.

@@ -289,7 +289,9 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("cleaning", world.cleaning),
         ("call", world.call),
         ("account-token", SimpleNamespace(pk=0)),
-        ("account-decisions", SimpleNamespace(pk=0)),
+        ("account-", SimpleNamespace(pk=0)),
+        ("one-account", SimpleNamespace(pk=0)),
+        ("site-person", SimpleNamespace(pk=0)),
         ("sign-in", SimpleNamespace(pk=0)),
     ]
     short = name.removeprefix("api-")
