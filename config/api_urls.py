@@ -19,6 +19,7 @@ urlpatterns = [
         login_not_required(SpectacularSwaggerSplitView.as_view(url_name="api-schema")),
         name="api-docs",
     ),
+    path("", include("kit.account.api")),
     path("", include("corpus.benchmarks.api")),
     path("", include("corpus.imports.api")),
     path("", include("corpus.cleaning.api")),

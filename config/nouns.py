@@ -1,6 +1,7 @@
 """The nouns of the API, in the order of its page: the package of each, its name, its subject."""
 
 NOUNS: dict[str, tuple[str, str]] = {
+    "kit.account": ("Accounts", "One's own account, and those of the site."),
     "corpus.benchmarks": ("Benchmarks", "Benchmarks, their people, licences and record of events."),
     "corpus.imports": ("Imports", "Loading texts, gold and answers."),
     "corpus.texts": ("Queries and passages", "What a benchmark asks, and what it searches."),

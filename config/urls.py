@@ -7,6 +7,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from kit import views
+from kit.account import people_views as people
 from kit.account import views as account
 from kit.account.links import LINK_ROUTE
 from kit.glossary import glossary
@@ -20,12 +21,16 @@ urlpatterns = [
     path("sign-in-requests/", views.sign_in_requests, name="sign-in-requests"),
     path("sign-in-requests/<int:pk>/link/", views.sign_in_hand, name="sign-in-hand"),
     path("sign-in-requests/<int:pk>/lift/", views.sign_in_lift, name="sign-in-lift"),
+    path("people/", people.people, name="site-people"),
+    path("people/<int:pk>/", people.person, name="site-person"),
+    path("people/<int:pk>/<slug:verb>/", people.person_verb, name="site-person-verb"),
     path("account/", account.account, name="account"),
     path("account/password/", views.choose_password_page, name="choose-password"),
     path("account/token/", account.account_token, name="account-token"),
     path(
         "account/token/<int:pk>/revoke/", account.account_token_revoke, name="account-token-revoke"
     ),
+    path("account/decisions/<int:pk>/", account.account_decisions, name="account-decisions"),
     path("account/session/end/", account.account_session_end, name="account-session-end"),
     path("account/address/", account.account_address_ask, name="account-address-ask"),
     path("account/address/<str:said>/", account.account_address, name="account-address"),

@@ -14,8 +14,8 @@ class CorpusConfig(AppConfig):
 
     def ready(self) -> None:
         """Workers sweep up what uploads left and tell webhooks; groups of the identity provider
-        become roles; what a backup leaves out is made anew."""
-        from kit.account import came_through_provider
+        become roles; who is erased is no member any more; what a backup leaves out is made anew."""
+        from kit.account import came_through_provider, erasing
         from kit.backup import restored
         from kit.runs.periodic import every
 
@@ -30,6 +30,13 @@ class CorpusConfig(AppConfig):
             place_by_groups(user, groups)
 
         came_through_provider.connect(place, weak=False, dispatch_uid="corpus.place_by_groups")
+
+        def leave(user: Any, actor: Any, **_: object) -> None:
+            from corpus.benchmarks.services import leave_everywhere
+
+            leave_everywhere(user, actor)
+
+        erasing.connect(leave, weak=False, dispatch_uid="corpus.leave_everywhere")
 
         def bring_back(before: Path, **_: object) -> None:
             from corpus.imports.uploads import move_uploads

@@ -5,8 +5,13 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import models, transaction
+from django.http import HttpRequest
 
-from kit.models import Event
+from kit.health.logs import request_now
+from kit.models import ApiToken, Event
+
+# In a session: the key of the sign-in link by somebody else with which it began.
+BY_OTHER = "link_by_other"
 
 
 class NoTransaction(RuntimeError):
@@ -46,6 +51,26 @@ def record_each(
     return len(Event.objects.bulk_create(events))
 
 
+def link_of(request: HttpRequest | None) -> int | None:
+    """Key of the sign-in link by somebody else through which this request came, if one did.
+
+    Its session began with it, or its API token was made in such a session.
+    """
+    if request is None:
+        return None
+    token = getattr(request, "auth", None)
+    if isinstance(token, ApiToken):
+        return token.link_id
+    session = getattr(request, "session", None)
+    return session.get(BY_OTHER) if session is not None else None
+
+
+def _link_of_actor(actor: User) -> int | None:
+    request = request_now.get()
+    person = getattr(request, "user", None)
+    return link_of(request) if person is not None and person.pk == actor.pk else None
+
+
 def _event(
     actor: User | AnonymousUser | None,
     verb: str,
@@ -53,8 +78,10 @@ def _event(
     scope: str,
     data: dict[str, Any],
 ) -> Event:
+    person = actor if isinstance(actor, User) else None
     return Event(
-        actor=actor if isinstance(actor, User) else None,
+        actor=person,
+        link_id=_link_of_actor(person) if person is not None else None,
         verb=verb,
         target_type=target._meta.label_lower,
         target_id=str(target.pk),

@@ -1,7 +1,10 @@
 """Records that know no domain: what happened, how people sign in, workers, groups of runs."""
 
+from typing import Self
+
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from kit.runs.models import RunGroup as RunGroup
@@ -20,10 +23,20 @@ class Event(models.Model):
     target_id = models.CharField(max_length=60)
     scope = models.CharField(max_length=100, db_index=True)  # the benchmark's slug, or ""
     data = models.JSONField(default=dict)
+    # The sign-in link with which the actor's session began, where somebody else had made it.
+    link = models.ForeignKey(
+        "SignInLink", null=True, on_delete=models.PROTECT, related_name="events", db_index=False
+    )
 
     class Meta:
         ordering = ["-id"]
-        indexes = [models.Index(fields=["target_type", "target_id"])]
+        indexes = [
+            models.Index(fields=["target_type", "target_id"]),
+            # Few are.
+            models.Index(
+                fields=["link", "scope"], condition=Q(link__isnull=False), name="event_by_link"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.verb} {self.target_type} {self.target_id}"
@@ -59,6 +72,14 @@ class Quota(models.Model):
         return self.calls is not None or self.usd is not None
 
 
+class SignInLinkQuerySet(models.QuerySet["SignInLink"]):
+    """Vocabulary for reading links."""
+
+    def unconfirmed(self) -> Self:
+        """Links by others behind which decisions stand that the person has not called theirs."""
+        return self.filter(is_theirs=None, events__isnull=False).distinct()
+
+
 class SignInLink(models.Model):
     """A link that signs one person in once; only the hash of its token is kept."""
 
@@ -73,6 +94,12 @@ class SignInLink(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
     told_at = models.DateTimeField(null=True)
+    # Whether what was decided in sessions that began with it is the person's own, as they said
+    # when they were in by means of their own; null: not yet.
+    is_theirs = models.BooleanField(null=True)
+    answered_at = models.DateTimeField(null=True)
+
+    objects = SignInLinkQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"sign-in link {self.pk} of user {self.user_id}"
@@ -150,6 +177,8 @@ class ApiToken(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     # Null: of before tokens had an end.
     expires_at = models.DateTimeField(null=True)
+    # As `Event.link`, of the session in which it was made.
+    link = models.ForeignKey(SignInLink, null=True, on_delete=models.PROTECT, related_name="tokens")
     # To the day: what is asked with every request is written once a day.
     used_on = models.DateField(null=True)
 

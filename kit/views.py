@@ -20,7 +20,8 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from kit import htmx
+from kit import audit, htmx
+from kit.account.decisions import doubtful_decisions
 from kit.account.forms import AskForm, SignInForm, too_many_words
 from kit.account.limits import LINKS, PASSWORDS, TooMany, lift
 from kit.account.links import (
@@ -28,10 +29,10 @@ from kit.account.links import (
     choose_password,
     find_link,
     hand_link,
-    tell_of_links,
     use_link,
     waiting_requests,
 )
+from kit.account.sessions import warn_of_links
 from kit.errors import is_passing, is_too_long
 from kit.health.checks import failing
 from kit.models import LinkRequest
@@ -47,9 +48,14 @@ _RETRY_AFTER = 30
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
     """My work: fragments that each room serves, named by URL in the template."""
-    is_staff = isinstance(request.user, User) and request.user.is_staff
+    assert isinstance(request.user, User)
+    is_staff = request.user.is_staff
     waiting = waiting_requests().count() if is_staff else 0
-    context = {"waiting": waiting, "failing": failing() if is_staff else []}
+    context = {
+        "waiting": waiting,
+        "failing": failing() if is_staff else [],
+        "doubtful": sum(each.total for each in doubtful_decisions(request.user)),
+    }
     return htmx.render(request, "home.html", context)
 
 
@@ -65,7 +71,7 @@ class SignIn(LoginView):
         """Whoever is in needs no link."""
         user = form.get_user()  # type: ignore[attr-defined]
         LinkRequest.objects.filter(user=user).delete()
-        _warn_of_links(self.request, user)
+        warn_of_links(self.request, user)
         return super().form_valid(form)  # type: ignore[arg-type]
 
     def form_invalid(self, form: BaseForm) -> HttpResponse:
@@ -105,30 +111,21 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
     Looking at the link does not use it up (mail programs look at links); the button does.
     """
     if request.method == "POST":
-        user = use_link(token)
-        if user is not None:
+        used = use_link(token)
+        if used is not None:
+            user = used.user
             is_first = user.last_login is None
-            _warn_of_links(request, user, used_now=token)
+            warn_of_links(request, user, used_now=token)
             login(request, user, backend="django.contrib.auth.backends.ModelBackend")
             request.session[_BY_LINK] = time.time()
+            if used.made_by_id not in (None, user.pk):
+                request.session[audit.BY_OTHER] = used.pk
             messages.success(request, f"You are signed in as {user.get_username()}.")
             asks = is_first or user.has_usable_password()
             return redirect("choose-password" if asks else "home")
     link = find_link(token)
     status = 200 if link else 404
     return htmx.render(request, "kit/sign_in_link.html", {"link": link}, status=status)
-
-
-def _warn_of_links(request: HttpRequest, user: User, used_now: str = "") -> None:
-    """Tell of links that others made and somebody used: nobody else would notice."""
-    for link in tell_of_links(user=user, used_now=used_now):
-        assert link.used_at
-        messages.warning(
-            request,
-            f"A sign-in link to your account that {link.made_by} had made was used on "
-            f"{link.used_at:%d %B %Y, %H:%M} UTC. If that was not you, tell whoever runs this "
-            "site, and choose a password under Account: then no admin of a benchmark can make one.",
-        )
 
 
 def needs_old_password(request: HttpRequest) -> bool:
@@ -163,6 +160,8 @@ def keep_password(request: HttpRequest, password: str) -> None:
     request.session.pop(_BY_LINK, None)
     said = "Your password is set. Use it to sign in from now on. You are signed out elsewhere."
     if was_first:
+        # Nobody else has a way in any more: what is done from here on is the person's own.
+        request.session.pop(audit.BY_OTHER, None)
         said += " API tokens and links made before it no longer work."
     elif tokens:
         said += f" Your API tokens ({tokens}) still work: revoke those that others may know."

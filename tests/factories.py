@@ -24,7 +24,7 @@ from corpus.models import (
     VersionState,
 )
 from corpus.texts.indexing import index, request_index
-from kit.account.links import digest
+from kit.account.links import digest, use_link
 from kit.database.prepared import Prepared
 from kit.models import ApiToken
 
@@ -82,6 +82,12 @@ def make_members(benchmark: Benchmark, people: Mapping[str, Sequence[str]]) -> l
         for user in users
     )
     return users
+
+
+def used_by(token: str) -> User | None:
+    """Who comes in by the link."""
+    link = use_link(token)
+    return link and link.user
 
 
 def make_token(user: User, scope: str = "admin") -> str:

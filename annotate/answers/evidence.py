@@ -7,7 +7,7 @@ gold passages and aspects do (docs/cleaning.md).
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -173,11 +173,17 @@ class Published:
     lost_citations: tuple[str, ...] = ()
 
 
-def published_answers(domain: Domain, *, only: int | None = None) -> dict[int, Published]:
-    """For every query of the domain (or `only` that): the answer chosen here, else the imported."""
+def published_answers(
+    domain: Domain, *, only: int | None = None, without: Collection[int] = ()
+) -> dict[int, Published]:
+    """For every query of the domain (or `only` that): the answer chosen here, else the imported.
+
+    `without` are keys of answers that do not count.
+    """
     queries = domain.queries.all() if only is None else domain.queries.filter(pk=only)
     texts = {pk: (text, False) for pk, text in queries.values_list("pk", "reference_answer")}
     chosen = ReferenceAnswer.objects.chosen().filter(query__domain=domain)
+    chosen = chosen.exclude(pk__in=without)
     for query, text, practice in chosen.values_list("query_id", "text", "practice"):
         if query in texts:
             texts[query] = (text, practice)
@@ -198,14 +204,18 @@ def _known(domain: Domain, texts: Mapping[int, str]) -> dict[int, frozenset[str]
 
 
 def answers_in(
-    version: CorpusVersion | None, domain: Domain, *, only: int | None = None
+    version: CorpusVersion | None,
+    domain: Domain,
+    *,
+    only: int | None = None,
+    without: Collection[int] = (),
 ) -> dict[int, Published]:
     """Published answers of the domain's queries (or `only` that), cited by ids of the version.
 
     `[doc_3]` counts the query's gold as a release of the loaded texts lists it, and becomes ids.
     What is not inherited stays as it was written, and is listed.
     """
-    published = published_answers(domain, only=only)
+    published = published_answers(domain, only=only, without=without)
     if version is None or not version.is_derived:
         return published
     cited = {pk: brackets(answer.text) for pk, answer in published.items() if answer.text}

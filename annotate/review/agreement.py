@@ -5,6 +5,7 @@ Whoever may still score a query blind must not see this: it shows weights.
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -27,7 +28,7 @@ class WeightRatings:
     unweighed: int
 
 
-def weight_ratings(benchmark: Benchmark, **purpose: bool | str) -> WeightRatings:
+def weight_ratings(benchmark: Benchmark, **purpose: Any) -> WeightRatings:
     """Raw weights on the commoner scale; `purpose` narrows the scores (reviews or samples)."""
     rows = WeightScore.objects.standing().filter(
         aspect__query__domain__benchmark=benchmark, **purpose

@@ -95,10 +95,14 @@ class EventSerializer(serializers.ModelSerializer):
     """Who did what to what; no actor is the machine."""
 
     actor = serializers.CharField(source="actor.username", allow_null=True, default=None)
+    # Who made the link with which the actor's session began, if somebody else did.
+    link_by = serializers.CharField(
+        source="link.made_by.username", allow_null=True, default=None, read_only=True
+    )
 
     class Meta:
         model = Event
-        fields = ["id", "at", "actor", "verb", "target_type", "target_id", "data"]
+        fields = ["id", "at", "actor", "link_by", "verb", "target_type", "target_id", "data"]
 
 
 class NewPersonSerializer(PlaceSerializer):

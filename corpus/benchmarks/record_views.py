@@ -12,7 +12,7 @@ from corpus.lists import is_key
 from corpus.models import Membership, Role
 from kit import htmx
 from kit.lists.tables import Choices, Column, Filter, Table
-from kit.models import Event
+from kit.models import Event, SignInLink
 from kit.record import chained
 
 # What events are about, by the kind of their target; the rooms to the left by name.
@@ -68,7 +68,9 @@ RECORD = Table(
 
 def events_of(access: Access) -> QuerySet[Event]:
     """All events of the benchmark."""
-    return Event.objects.filter(scope=access.benchmark.slug).select_related("actor")
+    return Event.objects.filter(scope=access.benchmark.slug).select_related(
+        "actor", "link__made_by"
+    )
 
 
 def record_choices(access: Access) -> dict[str, Choices]:
@@ -84,9 +86,18 @@ def record(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     table = RECORD.read(events_of(access), request.GET, choices=record_choices(access))
     for event in table.rows:
-        event.said = list(_said(event.data))  # type: ignore[attr-defined]
+        event.said = list(_said(event.data | _link(event.link)))  # type: ignore[attr-defined]
     context = {"access": access, "table": table}
     return htmx.render(request, "corpus/benchmarks/record.html", context, partial="results")
+
+
+def _link(link: SignInLink | None) -> dict[str, str]:
+    """Of what was done in a session that began with a link by somebody else: by whom."""
+    if link is None:
+        return {}
+    sure = {None: "not confirmed", True: "confirmed", False: "disowned"}[link.is_theirs]
+    maker = link.made_by.username if link.made_by else "a former account"
+    return {"after signing in by a link of": f"{maker} ({sure})"}
 
 
 def _said(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -120,6 +131,10 @@ def _rows(access: Access) -> Iterator[dict[str, Any]]:
     events = events_of(access).order_by("pk")
     last = events.aggregate(last=Max("pk"))["last"] or 0
     names = ("id", "verb", "target_type", "target_id", "data", "at", "actor_id", "actor__username")
-    for row in events.filter(pk__lte=last).values(*names).iterator(chunk_size=2_000):
+    more = ("link_id", "link__made_by__username")
+    for row in events.filter(pk__lte=last).values(*names, *more).iterator(chunk_size=2_000):
+        link, maker = (row.pop(name) for name in more)
+        if link is not None:  # a line without one is as it was before links were kept
+            row |= {"link": link, "link_by": maker}
         actor, row["at"] = row.pop("actor__username"), row["at"].isoformat()
         yield {**row, "actor": actor, "benchmark": access.benchmark.slug}

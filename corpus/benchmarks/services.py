@@ -4,20 +4,18 @@ Whoever holds a sign-in link is let into the whole account. So a benchmark's adm
 to accounts that this benchmark made and that reach nothing else; and an account becomes a member
 of another benchmark only once its owner holds it alone, by a password that ends every link."""
 
-import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.contrib.auth.validators import UnicodeUsernameValidator
-from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from corpus.models import Benchmark, Domain, Invitation, Layer, Licence, Membership, Role
 from kit import audit
 from kit.account.links import AGREED_FOR, agree_to_link, create_link, end_links, is_mailed_to
+from kit.account.names import check_name, looks, taken_names
 from kit.errors import Refused
 from kit.models import Event, ProviderIdentity, Quota
 
@@ -81,16 +79,19 @@ def state_licence(
 ADD = "add person"
 
 
-def open_account(*, username: str, benchmark: Benchmark) -> tuple[User, bool]:
+def open_account(
+    *, username: str, benchmark: Benchmark, taken: Mapping[str, str] | None = None
+) -> tuple[User, bool]:
     """The account of this name, held until the transaction ends, and whether it was just made.
 
     A new one has no password. Links of an old one that were not used yet stop working. Raises
     Refused for a name that cannot be one, and for an account that others could still get into.
+    `taken` are names that are known to be taken (kit/account/names.py).
     """
     name = User.normalize_username(username)
     found = User.objects.select_for_update(no_key=True).filter(username=name).first()
     if found is None:
-        return _make(name), True
+        return _make(name, taken), True
     is_held = found.has_usable_password() or ProviderIdentity.objects.filter(user=found).exists()
     if not (is_held or is_own(found, benchmark)):
         raise Refused(
@@ -117,33 +118,10 @@ def _was_made_by(user: User, benchmark: Benchmark) -> bool:
     return first is not None and first.scope == benchmark.slug and first.data.get("is_new", True)
 
 
-# Letters of other scripts and digits, each above the Latin letter that it is read as.
-_READ_AS = str.maketrans(
-    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u03b1\u03bf\u03c1\u03bd\u03b901i",
-    "aeopcyxljsdaopvloll",
-)
-
-
-def _looks(name: str) -> str:
-    """How a name is read in a list of people: names that read alike look the same here."""
-    letters = unicodedata.normalize("NFKD", name.casefold()).translate(_READ_AS)
-    bare = (each for each in letters if not unicodedata.combining(each))
-    return "".join(each if each.isalnum() else "-" for each in bare)
-
-
-def _make(name: str) -> User:
-    try:
-        UnicodeUsernameValidator()(name)
-    except ValidationError:
-        message = f"{name}: use letters, digits and @ . + - _ only."
-        raise Refused(message, field="username") from None
-    looks = _looks(name)
-    for other in User.objects.values_list("username", flat=True).iterator():
-        if _looks(other) == looks:
-            raise Refused(f"{name} reads like {other}, who has an account.", field="username")
+def _make(name: str, taken: Mapping[str, str] | None) -> User:
     try:
         with transaction.atomic():
-            return User.objects.create_user(name)
+            return User.objects.create_user(check_name(name, taken))
     except IntegrityError:
         message = f"{name} was given an account a moment ago. Try once more."
         raise Refused(message, field="username") from None
@@ -156,6 +134,7 @@ def add_person(
     roles: Sequence[str],
     domains: Sequence[Domain] = (),
     actor: User | None,
+    taken: Mapping[str, str] | None = None,
 ) -> tuple[Membership | Invitation, str]:
     """Make a person a member and return their membership with a one-time sign-in token.
 
@@ -166,7 +145,7 @@ def add_person(
     _check_roles(roles)
     with transaction.atomic():
         _hold(benchmark)
-        user, is_new = open_account(username=username, benchmark=benchmark)
+        user, is_new = open_account(username=username, benchmark=benchmark, taken=taken)
         if Membership.objects.filter(user=user, benchmark=benchmark).exists():
             raise Refused(f"{username} is a member already.", field="username")
         place: dict[str, Any] = {
@@ -187,7 +166,12 @@ def add_people(
 ) -> list[tuple[Membership | Invitation, str]]:
     """The same for each of these names: all of them, or none where one is refused."""
     with transaction.atomic():
-        return [add_person(username=each, **place) for each in username]
+        taken = taken_names()
+        added = []
+        for each in username:
+            added.append(add_person(username=each, taken=taken, **place))
+            taken.setdefault(looks(each), each)
+        return added
 
 
 def has_decided(user: User) -> bool:
@@ -230,6 +214,13 @@ def accept_invitation(*, invitation: Invitation, actor: User) -> Membership:
             domains=list(invitation.domains.all()),
             actor=invitation.invited_by,
         )
+
+
+def leave_everywhere(user: User, actor: User | None) -> None:
+    """End every membership and invitation of an account that is erased; as `remove_person`."""
+    for membership in Membership.objects.filter(user=user).select_related("benchmark"):
+        remove_person(membership=membership, actor=actor)
+    Invitation.objects.filter(user=user).delete()
 
 
 def _may_invite(user: User | None, benchmark: Benchmark) -> bool:

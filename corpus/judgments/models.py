@@ -1,6 +1,6 @@
 """Relevance labels: the one table of judgments, and the versions of the imported gold."""
 
-from typing import Self
+from typing import NamedTuple, Self
 
 from django.db import models
 from django.db.models import Q
@@ -76,6 +76,16 @@ class Status(models.TextChoices):
     SUPERSEDED = "superseded"
 
 
+class LeftOut(NamedTuple):
+    """Keys of labels that do not count, and of those that stand in their places."""
+
+    labels: frozenset[int] = frozenset()
+    instead: frozenset[int] = frozenset()
+
+
+NOTHING_LEFT_OUT = LeftOut()
+
+
 class JudgmentQuerySet(models.QuerySet["Judgment"]):
     """Vocabulary for reading labels."""
 
@@ -91,9 +101,12 @@ class JudgmentQuerySet(models.QuerySet["Judgment"]):
         """The base view: the gold that is current in each domain."""
         return self.filter(source=Source.ORIGINAL, gold_version__is_current=True)
 
-    def standing(self) -> Self:
-        """Labels given since the import that count now."""
-        return self.filter(status=Status.STANDING).exclude(source=Source.ORIGINAL)
+    def standing(self, without: LeftOut = NOTHING_LEFT_OUT) -> Self:
+        """Labels given since the import that count now, or would without some."""
+        stands = Q(status=Status.STANDING)
+        if without.labels:
+            stands = stands & ~Q(pk__in=without.labels) | Q(pk__in=without.instead)
+        return self.filter(stands).exclude(source=Source.ORIGINAL)
 
 
 class Judgment(models.Model):

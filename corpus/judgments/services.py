@@ -18,6 +18,7 @@ the source decides, as PRECEDENCE has it.
 The event of its recording says who gave a label: labels keep no person.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
-from corpus.judgments.models import PEOPLE, PRECEDENCE
+from corpus.judgments.models import PEOPLE, PRECEDENCE, LeftOut
 from corpus.models import Judgment, Passage, Query, Status
 from kit import audit
 from kit.models import Event
@@ -189,6 +190,26 @@ def standing_labels(labels: Collection[Judgment]) -> dict[tuple[int, int], Judgm
         passage__in={label.passage_id for label in labels},
     )
     return {each.pair: each for each in rows}
+
+
+def left_out(labels: Collection[int]) -> LeftOut:
+    """These labels as left out, with what would stand if nobody had given them."""
+    before: dict[int, list[Judgment]] = defaultdict(list)
+    for each in Judgment.objects.filter(superseded_by__in=labels):
+        before[each.superseded_by_id or 0].append(each)
+    instead = set[int]()
+    standing = Judgment.objects.filter(pk__in=labels, status=Status.STANDING)
+    for pk in standing.values_list("pk", flat=True):
+        waiting, others = [pk], list[Judgment]()
+        while waiting:
+            for each in before[waiting.pop()]:
+                if each.pk in labels:
+                    waiting.append(each.pk)
+                else:
+                    others.append(each)
+        if (best := strongest(others)) is not None:
+            instead.add(best.pk)
+    return LeftOut(frozenset(labels), frozenset(instead))
 
 
 def _swap(pairs: Sequence[tuple[Judgment, Judgment | None]]) -> None:

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('corpus', '0010_import_size'),
-        ('kit', '0006_quota'),
+        ('kit', '0007_quota'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import Q
 
 from corpus.access import Access
-from corpus.judgments.models import PRECEDENCE
+from corpus.judgments.models import NOTHING_LEFT_OUT, PRECEDENCE, LeftOut
 from corpus.judgments.shown import shown_labels
 from corpus.marcus.inheritance import inherited_label
 from corpus.marcus.parts import Aspects
@@ -129,20 +129,23 @@ def effective_labels(
     about: Q | None = None,
     shown_only: bool = False,
     shown_to: Access | None = None,
+    without: LeftOut = NOTHING_LEFT_OUT,
 ) -> EffectiveLabels:
     """The labels that count in a version, through any number of cleanings.
 
     `about` narrows the judgments, by their query; `shown_only` leaves out those that may not be
     shown while people vote on their pair, `shown_to` those that this person may not see (shown.py).
+    `without` names labels that do not count.
     Of a label given for a derived passage itself and an inherited one the weightier counts, of
     equal ones the one given there.
     """
     shown_only = shown_only or shown_to is not None
-    own = _own(version, about, shown_only, shown_to)
+    own = _own(version, about, shown_only, shown_to, without)
     if not version.is_derived or version.parent is None:
         return EffectiveLabels(own)
     narrowed: Any = {"about": about, "shown_only": shown_only, "shown_to": shown_to}
-    found = _inherit(version, effective_labels(version.parent, **narrowed))
+    before = effective_labels(version.parent, **narrowed, without=without)
+    found = _inherit(version, before)
     for pair, effective in own.items():
         found.pairs[pair] = _combined(found.pairs.get(pair), effective)
     return found
@@ -172,7 +175,11 @@ def gold_of(version: CorpusVersion) -> dict[int, list[int]]:
 
 
 def _own(
-    version: CorpusVersion, about: Q | None, shown_only: bool, shown_to: Access | None
+    version: CorpusVersion,
+    about: Q | None,
+    shown_only: bool,
+    shown_to: Access | None,
+    without: LeftOut,
 ) -> dict[Pair, EffectiveLabel]:
     rows = Judgment.objects.filter(
         about or Q(), query__domain__benchmark=version.benchmark_id
@@ -182,7 +189,8 @@ def _own(
     columns = ("query_id", "passage_id", "passage__version_id", "label", "source", "practice", "pk")
     base: dict[Pair, int] = {}
     given: dict[Pair, GivenLabel] = {}
-    since = shown_labels(rows.standing(), shown_to) if shown_only else rows.standing()
+    standing = rows.standing(without)
+    since = shown_labels(standing, shown_to) if shown_only else standing
     for part in (rows.original(), since):
         for query, passage, layer, *label in part.values_list(*columns).iterator(chunk_size=2000):
             if layer not in inside:

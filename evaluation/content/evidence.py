@@ -15,11 +15,12 @@ from django.conf import settings
 from annotate.models import Adjudication, Vote
 from corpus.judgments.models import Source
 from corpus.judgments.services import assessors, first_row
-from corpus.models import Domain, Judgment, Status
+from corpus.models import Domain, Judgment
 from debate.models import Debate, DebateRun, RunKind, Turn
 from debate.runs.kinds import config_of
 from evaluation.content.inherited_view import outweighed
 from evaluation.content.reviewed import reviews_of
+from evaluation.content.unconfirmed import NOTHING, Unconfirmed
 from evaluation.content.view import View
 
 _CHUNK = 500
@@ -42,28 +43,32 @@ def pseudonyms(slug: str, version: str) -> Pseudonym:
 
 def read_evidence(view: View, domain: Domain, name: Pseudonym) -> Iterator[dict[str, Any]]:
     """One row for each label that stands, in the order of queries and passages."""
-    rows = view.labels(domain).filter(status=Status.STANDING).exclude(source=Source.ORIGINAL)
+    rows = view.labels(domain).standing(view.left_out.labels)
     if view.is_derived:
         rows = rows.exclude(pk__in=outweighed(view, domain))
     ordered = rows.order_by("query_id", "passage_id").select_related("query", "passage")
     found = ordered.defer("query__text", "passage__text").iterator(chunk_size=_CHUNK)
     while chunk := list(islice(found, _CHUNK)):
-        yield from _of(chunk, name)
+        yield from _of(chunk, name, view.left_out)
 
 
-def evidence_of(keys: Collection[int], name: Pseudonym) -> dict[int, dict[str, Any]]:
+def evidence_of(
+    keys: Collection[int], name: Pseudonym, left_out: Unconfirmed = NOTHING
+) -> dict[int, dict[str, Any]]:
     """The same rows for labels of any corpus version, by their keys."""
     rows = Judgment.objects.filter(pk__in=keys).order_by("pk").select_related("query", "passage")
     found = list(rows.defer("query__text", "passage__text"))
-    return {label.pk: row for label, row in zip(found, _of(found, name), strict=True)}
+    return {label.pk: row for label, row in zip(found, _of(found, name, left_out), strict=True)}
 
 
-def _of(labels: Sequence[Judgment], name: Pseudonym) -> Iterator[dict[str, Any]]:
+def _of(
+    labels: Sequence[Judgment], name: Pseudonym, left_out: Unconfirmed
+) -> Iterator[dict[str, Any]]:
     debates = _debates(labels)
     votes = _votes(labels, name)
     experts = _experts(labels)
     settled = _settled(labels)
-    reviews = reviews_of(labels, name)
+    reviews = reviews_of(labels, name, left_out)
     for label in labels:
         row: dict[str, Any] = {
             "query_id": label.query.qid,

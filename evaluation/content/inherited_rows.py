@@ -52,6 +52,8 @@ def provenance(view: View, domain: Domain) -> Iterator[dict[str, Any]]:
     names = ("pk", "query_id", "passage_id", "query__qid", "passage__pid", *columns)
     for pk, query, passage, *row in own.values_list(*names).iterator(chunk_size=_CHUNK):
         line = provenance_row(*row)
+        if pk in view.left_out.labels.instead:
+            line["status"] = Status.STANDING.value
         if pk in less:
             line["status"] = Status.SUPERSEDED.value
         rows.append(((query, passage, pk), line))
@@ -65,7 +67,8 @@ def evidence_rows(view: View, domain: Domain, name: Pseudonym) -> Iterator[dict[
     qids = dict(Query.objects.filter(domain=domain).values_list("pk", "qid"))
     for start in range(0, len(found.labels), _CHUNK):
         part = [each for each in found.labels[start : start + _CHUNK] if each.inherited]
-        evidence = evidence_of({pk for each in part for pk in _judgments(each)}, name)
+        keys = {pk for each in part for pk in _judgments(each)}
+        evidence = evidence_of(keys, name, view.left_out)
         for effective in part:
             given = effective.given
             own = given if given is not None and given.judgment is None else None

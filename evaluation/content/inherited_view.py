@@ -58,9 +58,11 @@ def outweighed(view: View, domain: Domain) -> set[int]:
 def _read(view: View, domain: Domain, narrowed: Q) -> InheritedDomain:
     assert view.corpus is not None
     about = Q(narrowed, query__domain=domain)
-    found = effective_labels(view.corpus, about=about, shown_only=view.shown_only)
+    found = effective_labels(
+        view.corpus, about=about, shown_only=view.shown_only, without=view.left_out.labels
+    )
     passages = known(domain, {passage for _, passage in found.pairs})
-    gold = gold_in(view.corpus, about=Q(narrowed, query__domain=domain))
+    gold = gold_in(view.corpus, about=about & ~Q(pk__in=view.left_out.gold))
     names = known(domain, {pk for pks in gold.by_aspect.values() for pk in pks})
     by_aspect: dict[int, list[str]] = defaultdict(list)
     for aspect, pks in gold.by_aspect.items():

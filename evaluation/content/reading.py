@@ -87,7 +87,11 @@ def read_queries(
         if view.corpus is not None and view.is_derived
         else {}
     )
-    published = answers_in(view.corpus, domain, only=only) if with_answers else {}
+    published = (
+        answers_in(view.corpus, domain, only=only, without=view.left_out.answers)
+        if with_answers
+        else {}
+    )
     return [
         QueryRecord(
             pk=pk,
@@ -144,8 +148,12 @@ def read_provenance(view: View, domain: Domain) -> Iterator[dict[str, Any]]:
     given = Q(status__in=(Status.STANDING, Status.SUPERSEDED)) & ~Q(source=Source.ORIGINAL)
     rows = view.labels(domain).filter(current | given).order_by("query_id", "passage_id", "pk")
     columns = ("label", "source", "status", "round", "practice", "provenance")
-    found = rows.values_list("query__qid", "passage__pid", *columns)
-    yield from (provenance_row(*row) for row in found.iterator(chunk_size=CHUNK))
+    found = rows.values_list("pk", "query__qid", "passage__pid", *columns)
+    for pk, *row in found.iterator(chunk_size=CHUNK):
+        line = provenance_row(*row)
+        if pk in view.left_out.labels.instead:
+            line["status"] = Status.STANDING.value
+        yield line
 
 
 def _labels(view: View, domain: Domain, condition: Q) -> dict[int, list[Label]]:
@@ -182,7 +190,7 @@ def _label_rows(view: View, domain: Domain, condition: Q) -> Iterator[Any]:
         "subtopics",
     )
     place = ("passage__version_id", "passage__domain_id")
-    since = loaded.standing()
+    since = loaded.standing(view.left_out.labels)
     for rows in (loaded.original(), shown_labels(since) if view.shown_only else since):
         for row in rows.values_list(*columns, *place, named=True).iterator(chunk_size=CHUNK):
             version = row.passage__version_id
@@ -214,7 +222,9 @@ def _aspects(view: View, domain: Domain, condition: Q) -> dict[int, list[AspectR
     supporting = _supporting(view, domain, condition)
     columns = ("pk", "query_id", "k", "content", "weight", "scale", "weighed")
     rows = (
-        Aspect.objects.present().filter(condition, query__domain=domain).order_by("query_id", "k")
+        Aspect.objects.present()
+        .filter(condition, query__domain=domain)
+        .exclude(query__in=view.left_out.aspects)
     )
     aspects: dict[int, list[AspectRecord]] = defaultdict(list)
     for pk, query, k, content, weight, scale, weighed in rows.order_by("query_id", "k").values_list(
@@ -229,8 +239,14 @@ def _supporting(view: View, domain: Domain, condition: Q) -> Mapping[int, list[s
     """Passages by aspect in the order of assignment: that of the file they were loaded from."""
     if view.is_derived:
         return inherited_view.of_domain(view, domain, condition).supporting
-    rows = GoldPassage.objects.standing().filter(
-        aspect__query__domain=domain, passage__domain=domain, passage__version_id__in=view.layers
+    rows = (
+        GoldPassage.objects.standing()
+        .filter(
+            aspect__query__domain=domain,
+            passage__domain=domain,
+            passage__version_id__in=view.layers,
+        )
+        .exclude(pk__in=view.left_out.gold)
     )
     passages: dict[int, list[str]] = defaultdict(list)
     for aspect, pid in rows.order_by("pk").values_list("aspect_id", "passage__pid"):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from django.db.models import Q
+
 from annotate.agreement.ratings import Scale
 from annotate.agreement.slices import measured
 from annotate.models import CaseStatus, PointKind, Review, ReviewPoint, ReviewStatus, WeightScore
@@ -17,6 +19,7 @@ from corpus.models import Benchmark, Domain, Judgment
 from debate.models import DebateRun, Turn
 from debate.runs.configuration import SIMULATED
 from debate.runs.kinds import config_of
+from evaluation.content.unconfirmed import NOTHING, Unconfirmed
 from evaluation.exporters.names import aspect_id, split_name
 from evaluation.exporters.records import published_weight
 from kit.stats.results import Estimate
@@ -25,7 +28,9 @@ Pseudonym = Callable[[int], str]
 _PEOPLE = ("author", "reviewer", "third")
 
 
-def read_reviews(split: str, domain: Domain, name: Pseudonym) -> Iterator[dict[str, Any]]:
+def read_reviews(
+    split: str, domain: Domain, name: Pseudonym, left_out: Unconfirmed = NOTHING
+) -> Iterator[dict[str, Any]]:
     """One row for each accepted review, in the order of queries.
 
     `weights` were scored blind, with the author's at that moment, null where that was none that
@@ -33,6 +38,7 @@ def read_reviews(split: str, domain: Domain, name: Pseudonym) -> Iterator[dict[s
     came of it ("fine", or raised and agreed on or settled), with what the reviewer changed.
     """
     rows = Review.objects.filter(query__domain=domain, status=ReviewStatus.ACCEPTED)
+    rows = rows.exclude(pk__in=left_out.reviews).exclude(query__in=left_out.aspects)
     found = list(rows.order_by("query_id", "pk").select_related("query"))
     points: dict[int, list[ReviewPoint]] = {}
     about = ReviewPoint.objects.filter(review__in=found).select_related("aspect", "passage")
@@ -75,14 +81,16 @@ def _point(split: str, qid: str, point: ReviewPoint) -> dict[str, Any]:
     return row | {part: point.change[part] for part in ("from", "to") if part in point.change}
 
 
-def reviews_of(labels: Sequence[Judgment], name: Pseudonym) -> dict[tuple[int, int], Any]:
+def reviews_of(
+    labels: Sequence[Judgment], name: Pseudonym, left_out: Unconfirmed = NOTHING
+) -> dict[tuple[int, int], Any]:
     """By query and passage what the last accepted review says of it: {"reviewer", "status"}."""
     points = ReviewPoint.objects.filter(
         kind=PointKind.PASSAGE,
         review__status=ReviewStatus.ACCEPTED,
         review__query__in={each.query_id for each in labels},
         passage__in={each.passage_id for each in labels},
-    )
+    ).exclude(Q(review__in=left_out.reviews) | Q(review__query__in=left_out.aspects))
     columns = ("review__query_id", "passage_id", "review__reviewer_id", "status")
     return {
         (query, passage): {"reviewer": name(reviewer), "status": status}
@@ -90,12 +98,15 @@ def reviews_of(labels: Sequence[Judgment], name: Pseudonym) -> dict[tuple[int, i
     }
 
 
-def second_reviews(benchmark: Benchmark) -> tuple[int, int, Estimate | None]:
+def second_reviews(
+    benchmark: Benchmark, left_out: Unconfirmed = NOTHING
+) -> tuple[int, int, Estimate | None]:
     """Queries with an accepted review, the weights scored blind there, and how far they agree with
     the authors' (quadratic kappa; None without weights)."""
     accepted = Review.objects.in_benchmark(benchmark).filter(status=ReviewStatus.ACCEPTED)
+    accepted = accepted.exclude(pk__in=left_out.reviews).exclude(query__in=left_out.aspects)
     queries = accepted.order_by().values("query").distinct().count()
-    found = weight_ratings(benchmark, review__status=ReviewStatus.ACCEPTED)
+    found = weight_ratings(benchmark, review__in=accepted.order_by().values("pk"))
     if not found.ratings:
         return queries, 0, None
     scale = Scale("interval", tuple(range(1, found.top + 1)))

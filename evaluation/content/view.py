@@ -15,6 +15,7 @@ from annotate.models import Aspect, GoldPassage, Scale
 from corpus.judgments.models import JudgmentQuerySet
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Passage, Query
 from corpus.texts.models import PassageQuerySet
+from evaluation.content.unconfirmed import NOTHING, Unconfirmed, unconfirmed
 from evaluation.exporters.names import are_integers, split_names
 from evaluation.exporters.records import ReleaseSchema
 
@@ -61,6 +62,8 @@ class View:
     shape: ReleaseSchema
     # Without labels that would tell voters how a pair stands that they vote on.
     shown_only: bool = False
+    # What does not count because nobody confirmed that it is theirs.
+    left_out: Unconfirmed = NOTHING
     # Labels of the domain that was read last (inherited_view.py).
     kept: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -94,7 +97,8 @@ class View:
             self.corpus.layers if self.corpus else ()
         ):
             return found
-        kept = GoldPassage.objects.standing().filter(passage=OuterRef("pk"))
+        kept = GoldPassage.objects.standing().exclude(pk__in=self.left_out.gold)
+        kept = kept.filter(passage=OuterRef("pk"))
         # Beside the list of versions, not in its place: the indexes begin with the version.
         return found.filter(~Q(version=self.collected) | Exists(kept))
 
@@ -104,16 +108,23 @@ class View:
         Given right there: what a derived version has by its cleanings is not among them.
         """
         found: JudgmentQuerySet = Judgment.objects.filter(query__domain=domain)
+        if self.left_out.labels.labels:
+            found = found.exclude(pk__in=self.left_out.labels.labels)
         return found.filter(passage__domain=domain, passage__version_id__in=self.layers)
 
 
 def view_of(
-    benchmark: Benchmark, version: CorpusVersion | None = None, *, shown_only: bool = False
+    benchmark: Benchmark,
+    version: CorpusVersion | None = None,
+    *,
+    shown_only: bool = False,
+    confirmed_only: bool = False,
 ) -> View:
     """The benchmark as it is now, in a corpus version, by default the current one.
 
     With `shown_only` as voters may see it: labels given since the import do not count while
     their pair is voted on (corpus/judgments/shown.py).
+    With `confirmed_only` without what nobody confirmed to have decided (unconfirmed.py).
     Raises NameClash where two domains share a split name.
     """
     domains = {each.name: each for each in benchmark.domains.ready()}
@@ -125,6 +136,7 @@ def view_of(
         splits={names[name]: domains[name] for name in sorted(domains)},
         shape=_shape(benchmark),
         shown_only=shown_only,
+        left_out=unconfirmed(benchmark) if confirmed_only else NOTHING,
     )
 
 

@@ -132,7 +132,11 @@ def _write(release: Release, place: Path, step: Step) -> dict[str, Any]:
     is_draft = release.state == ReleaseState.DRAFT
     with frozen():
         built = write_release(
-            view_of(release.benchmark, stored(release.benchmark, release.corpus_version_id)),
+            view_of(
+                release.benchmark,
+                stored(release.benchmark, release.corpus_version_id),
+                confirmed_only=True,
+            ),
             place,
             version=release.version,
             is_draft=is_draft,

@@ -1,6 +1,6 @@
 """Faults of a release that only the database shows; the records show the others (faults.py)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -13,7 +13,7 @@ from annotate.exams.qualification import rule_of
 from annotate.models import Aspect, CaseStatus, EscalationCase, Vote, VotingPlan
 from annotate.voting.agreement import vote_opinions
 from annotate.voting.models import altered_cases
-from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Query
+from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Query, Status
 from corpus.texts.models import CLEANED
 from debate.models import AuditItem, AuditSample
 from evaluation.content import inherited_view
@@ -189,9 +189,26 @@ def label_checks(benchmark: Benchmark) -> list[str]:
     ]
 
 
-def vote_kappa(benchmark: Benchmark) -> tuple[int, Estimate | None]:
+def unconfirmed_faults(view: View) -> list[Fault]:
+    """Decisions that are left out, with the pairs whose labels are."""
+    if not view.left_out.decisions:
+        return []
+    splits = {domain.pk: split for split, domain in view.splits.items()}
+    labels = Judgment.objects.filter(pk__in=view.left_out.labels.labels, status=Status.STANDING)
+    labels = labels.filter(query__domain__in=splits).order_by("query_id", "passage_id")
+    columns = ("query__domain", *_PAIR.values())
+    places = (
+        {"split": splits[domain], **dict(zip(_PAIR, row, strict=True))}
+        for domain, *row in labels.values_list(*columns)[:MAX_PLACES]
+    )
+    return [Fault("unconfirmed_decisions", view.left_out.decisions, tuple(places))]
+
+
+def vote_kappa(
+    benchmark: Benchmark, *, without: Collection[int] = ()
+) -> tuple[int, Estimate | None]:
     """How many votes were given, and their Fleiss' kappa; None without votes."""
-    opinions = vote_opinions(benchmark)
+    opinions = vote_opinions(benchmark, without=without)
     if not opinions:
         return 0, None
     return len(opinions), measured(opinions, BINARY).coefficient("fleiss_kappa")

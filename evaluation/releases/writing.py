@@ -1,7 +1,7 @@
 """Writing the folder of a release from a frozen view. No person is named in it."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ from evaluation.releases.findings import (
     database_faults,
     label_checks,
     renamed_as_inherited,
+    unconfirmed_faults,
     unverified,
     vote_kappa,
 )
@@ -47,7 +48,9 @@ _PARAMETERS: Final = (
 )
 
 
-def read_origins(domain: Domain, queries: Iterable[QueryRecord]) -> Iterator[dict[str, Any]]:
+def read_origins(
+    domain: Domain, queries: Iterable[QueryRecord], without: Collection[int] = ()
+) -> Iterator[dict[str, Any]]:
     """One row for each query of the domain with a published answer, in their order.
 
     `text_sha256` is that of the answer as it is published, with ids of the version in its
@@ -58,6 +61,7 @@ def read_origins(domain: Domain, queries: Iterable[QueryRecord]) -> Iterator[dic
         each.query_id: each
         for each in ReferenceAnswer.objects.chosen()
         .filter(query__domain=domain)
+        .exclude(pk__in=without)
         .select_related("call", "based_on")
     }
     for query in queries:
@@ -121,11 +125,11 @@ class _Builder:
         evidence = self._noting(split, read_evidence(self.view, domain, self.name))
         write_jsonl(self.folder / f"evidence/{split}.jsonl", evidence)
         # Of the split's answers, where there are any, and the prompts of those by a model.
-        origins = list(read_origins(domain, queries))
+        origins = list(read_origins(domain, queries, self.view.left_out.answers))
         if origins:
             write_jsonl(self.folder / f"evidence/answers/{split}.jsonl", origins)
         self.prompts |= {each["prompt_sha256"] for each in origins if "prompt_sha256" in each}
-        if reviews := list(read_reviews(split, domain, self.name)):
+        if reviews := list(read_reviews(split, domain, self.name, self.view.left_out)):
             write_jsonl(self.folder / f"evidence/reviews/{split}.jsonl", reviews)
         if self.view.is_derived:
             rows = inherited_rows.evidence_rows(self.view, domain, self.name)
@@ -234,8 +238,11 @@ def write_release(
     whole = total(builder.splits.values())
     if not whole.queries:
         raise Refused(NOTHING)
-    benchmark, agreement = view.benchmark, vote_kappa(view.benchmark)
-    faults = merged(builder.faults + agreement_fault(agreement[1], bar))
+    benchmark, left_out = view.benchmark, view.left_out
+    agreement = vote_kappa(benchmark, without=left_out.votes)
+    faults = merged(
+        [*builder.faults, *agreement_fault(agreement[1], bar), *unconfirmed_faults(view)]
+    )
     rows = read_licences(view.splits)
     write_licences(folder, rows)
     card = partial(
@@ -249,7 +256,7 @@ def write_release(
         end_of_votes=end_of_votes,
         first_stage=builder.first_stage.name if builder.first_stage else "",
         bar=bar,
-        reviews=second_reviews(benchmark),
+        reviews=second_reviews(benchmark, left_out),
         checks=label_checks(benchmark),
         rows=rows,
     )

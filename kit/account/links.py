@@ -57,15 +57,15 @@ def find_link(token: str) -> SignInLink | None:
     return links.select_related("user").filter(token_hash=digest(token)).first()
 
 
-def use_link(token: str) -> User | None:
-    """Consume the link: exactly one caller gets the person, everyone later gets None."""
+def use_link(token: str) -> SignInLink | None:
+    """Consume the link: exactly one caller gets it with its person, everyone later gets None."""
     link = find_link(token)
     if link is None or not link.user.is_active:
         return None
     if not SignInLink.objects.filter(pk=link.pk, used_at=None).update(used_at=timezone.now()):
         return None
     LinkRequest.objects.filter(user=link.user).delete()
-    return link.user
+    return link
 
 
 def agree_to_link(*, user: User, actor: User, site: str) -> str:

@@ -23,6 +23,7 @@ from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthen
 
 from kit import audit
 from kit.account import came_through_provider
+from kit.account.sessions import warn_of_links
 from kit.models import ProviderIdentity
 
 logger = logging.getLogger(__name__)
@@ -181,6 +182,14 @@ class Callback(OIDCAuthenticationCallbackView):  # type: ignore[misc]
         except (requests.RequestException, PyJWTError, SuspiciousOperation):
             logger.warning("sign-in through the provider failed", exc_info=True)
             return self.login_failure()
+        return answer
+
+    def login_success(self) -> HttpResponse:
+        """In; told of links that others made, as at every other way in."""
+        warn_of_links(self.request, self.user)
+        # Who was in already is not signed in again; this is a means of their own all the same.
+        self.request.session.pop(audit.BY_OTHER, None)
+        answer: HttpResponse = super().login_success()
         return answer
 
     def login_failure(self) -> HttpResponse:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
@@ -18,7 +19,9 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.dateparse import parse_datetime
 
+from kit import audit
 from kit.account.limits import client_address
+from kit.account.links import tell_of_links
 
 _NOTE = "signed_in"
 # Looked for in this order: Edge says that it is Chrome, which says that it is Safari.
@@ -39,15 +42,34 @@ class SignedIn:
     address: str
     browser: str
     is_this: bool
+    # The sign-in link by somebody else with which it began.
+    link: int | None
 
 
 def note_sign_in(sender: object, request: HttpRequest, **_: object) -> None:
     """Receiver of `user_logged_in`: the session remembers when and from where it began."""
+    request.session.pop(audit.BY_OTHER, None)  # this sign-in is by other means
     request.session[_NOTE] = {
         "since": timezone.now().isoformat(),
         "address": client_address(request),
         "browser": _in_words(request.headers.get("User-Agent", "")),
     }
+
+
+def warn_of_links(request: HttpRequest, user: User, used_now: str = "") -> None:
+    """Tell of links that others made and somebody used: nobody else would notice.
+
+    Of every way in, before Django notes the sign-in.
+    """
+    for link in tell_of_links(user=user, used_now=used_now):
+        assert link.used_at
+        messages.warning(
+            request,
+            f"A sign-in link to your account that {link.made_by} had made was used on "
+            f"{link.used_at:%d %B %Y, %H:%M} UTC. If that was not you, tell whoever runs this "
+            "site, say so under Account, and choose a password there: then no admin of a benchmark "
+            "can make one.",
+        )
 
 
 def sessions_of(request: HttpRequest, user: User) -> list[SignedIn]:
@@ -59,8 +81,7 @@ def sessions_of(request: HttpRequest, user: User) -> list[SignedIn]:
     for key, data, ends_at in rows.values_list("session_key", "session_data", "expire_date"):
         held = decode(data)
         if held.get(SESSION_KEY) == str(user.pk) and held.get(HASH_SESSION_KEY) in good:
-            note = held.get(_NOTE, {})
-            found.append(_signed_in(key, ends_at, note, key == request.session.session_key))
+            found.append(_signed_in(key, ends_at, held, key == request.session.session_key))
     return sorted(found, key=lambda each: (each.is_this, each.since or _LONG_AGO), reverse=True)
 
 
@@ -73,7 +94,8 @@ def end_sessions(sessions: Iterable[SignedIn]) -> int:
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _signed_in(key: str, ends_at: datetime, note: dict[str, Any], is_this: bool) -> SignedIn:
+def _signed_in(key: str, ends_at: datetime, held: dict[str, Any], is_this: bool) -> SignedIn:
+    note = held.get(_NOTE, {})
     return SignedIn(
         key=key,
         ident=salted_hmac("kit.sessions", key, algorithm="sha256").hexdigest()[:20],
@@ -82,6 +104,7 @@ def _signed_in(key: str, ends_at: datetime, note: dict[str, Any], is_this: bool)
         address=note.get("address", ""),
         browser=note.get("browser", ""),
         is_this=is_this,
+        link=held.get(audit.BY_OTHER),
     )
 
 

@@ -23,14 +23,18 @@ _TOKEN = Prepared(
 _PREFIX = "assay_"
 
 
-def create_token(*, user: User, name: str, scope: str, days: int) -> str:
-    """A new token of the person, good for so many days; nobody can read it again."""
+def create_token(*, user: User, name: str, scope: str, days: int, link: int | None = None) -> str:
+    """A new token of the person, good for so many days; nobody can read it again.
+
+    `link` is as `audit.link_of` has it: what the token does is marked as its session is.
+    """
     token = _PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():
         made = ApiToken.objects.create(
             user=user,
             name=name,
             scope=scope,
+            link_id=link,
             token_hash=digest(token),
             expires_at=timezone.now() + timedelta(days=days),
         )

@@ -13,11 +13,13 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from kit import htmx
+from kit import audit, htmx
+from kit.account.decisions import doubtful_decisions, say_whose
 from kit.account.forms import AddressForm, NewPasswordForm, TokenForm
 from kit.account.links import ask_for_address, confirmed_address, set_address
 from kit.account.sessions import end_sessions, sessions_of
 from kit.account.tokens import create_token, revoke_token
+from kit.models import SignInLink
 from kit.views import keep_password, needs_old_password
 
 
@@ -37,7 +39,7 @@ def account(request: HttpRequest) -> HttpResponse:
 def account_token(request: HttpRequest) -> HttpResponse:
     """Make an API token. It is on this one page only: it is stored nowhere."""
     form = TokenForm(request.POST)
-    made = htmx.submit(form, create_token, user=_person(request))
+    made = htmx.submit(form, create_token, user=_person(request), link=audit.link_of(request))
     if made is None:
         return _page(request, token_form=form)
     return _page(request, token=made)
@@ -50,6 +52,24 @@ def account_token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(person.api_tokens, pk=pk)
     revoke_token(token=token, actor=person)
     messages.success(request, f"The token {token.name} no longer works.")
+    return htmx.redirect(request, reverse("account"))
+
+
+@require_POST
+def account_decisions(request: HttpRequest, pk: int) -> HttpResponse:
+    """Say whether what was done after signing in with somebody else's link is mine."""
+    links = SignInLink.objects.select_related("user")
+    link = get_object_or_404(links, pk=pk, user=_person(request))
+    with htmx.refusal_shown(request):
+        is_theirs = request.POST.get("whose") == "mine"
+        count = say_whose(link=link, is_theirs=is_theirs, request=request)
+        messages.success(
+            request,
+            f"Decisions confirmed: {count}. They count in releases from now on."
+            if is_theirs
+            else f"Decisions disowned: {count}. They count in no release, and sessions and tokens "
+            "that came of the link have ended.",
+        )
     return htmx.redirect(request, reverse("account"))
 
 
@@ -103,6 +123,8 @@ def _page(request: HttpRequest, **shown: Any) -> HttpResponse:
         "address_form": AddressForm(request, person),
         "has_mail": bool(settings.EMAIL_URL),
         "tokens": person.api_tokens.all(),
+        "doubtful": doubtful_decisions(person),
+        "by_link": audit.link_of(request) is not None,
         "sessions": sessions_of(request, person),
         **shown,
     }

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('kit', '0006_quota'),
+        ('kit', '0007_quota'),
         ('llm', '0003_moments'),
     ]
 

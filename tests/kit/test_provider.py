@@ -11,6 +11,8 @@ from django.urls import reverse
 from config.safety import check_groups, check_provider
 from corpus.benchmarks.services import add_person
 from corpus.models import Membership
+from kit.account.links import create_link
+from kit.audit import BY_OTHER
 from kit.models import ProviderIdentity
 from kit.views import SignIn
 from tests.factories import make_benchmark, make_member
@@ -175,3 +177,17 @@ def test_a_provider_by_halves_is_refused_at_the_start(given, words) -> None:
 def test_groups_that_say_too_little_are_refused_at_the_start(given) -> None:
     with pytest.raises(ImproperlyConfigured, match="OIDC_GROUPS"):
         check_groups(given)
+
+
+def test_links_by_others_are_told_at_this_sign_in_too(provider) -> None:
+    """And what is decided after it is the person's own, whatever their session was before."""
+    browser = come(provider)
+    ann, boss = User.objects.get(), User.objects.create_user("boss")
+    by_link = Client()
+    by_link.post(reverse("sign-in-link", args=[create_link(user=ann, made_by=boss)]))
+    assert by_link.session[BY_OTHER]
+    assert "boss had made was used on" in come(provider).page
+    assert "had made was used" not in come(provider).page
+    come(provider, by_link)
+    assert BY_OTHER not in by_link.session
+    assert name_of(browser) == "ann"

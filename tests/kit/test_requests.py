@@ -15,10 +15,10 @@ from config.safety import read_mail_server
 from corpus.benchmarks.services import add_person, remove_person, renew_link
 from corpus.models import Membership
 from kit import audit
-from kit.account.links import AGREED_FOR, create_link, mail_links, use_link
+from kit.account.links import AGREED_FOR, create_link, mail_links
 from kit.models import Event, LinkRequest, SignInLink
 from kit.runs.periodic import PeriodicTasks
-from tests.factories import make_benchmark, make_member, make_user
+from tests.factories import make_benchmark, make_member, make_user, used_by
 from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
@@ -177,7 +177,7 @@ def test_whoever_signed_in_asks_no_more(person) -> None:
 def test_link_that_was_used_ends_the_request(person, with_mail) -> None:
     ask()
     mail_links()
-    assert use_link(create_link(user=person)) == person
+    assert used_by(create_link(user=person)) == person
     assert not LinkRequest.objects.exists()
 
 

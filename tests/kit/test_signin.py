@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from kit.account.links import choose_password, create_link, find_link, use_link
 from kit.models import SignInLink
-from tests.factories import make_token
+from tests.factories import make_token, used_by
 from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ def user() -> User:
 
 def test_link_works_once(user: User) -> None:
     token = create_link(user=user)
-    assert use_link(token) == user
+    assert used_by(token) == user
     assert use_link(token) is None
 
 
@@ -35,7 +35,7 @@ def test_expired_link_is_refused(user: User) -> None:
 def test_newer_link_ends_older_one(user: User) -> None:
     first, second = create_link(user=user), create_link(user=user)
     assert find_link(first) is None
-    assert use_link(second) == user
+    assert used_by(second) == user
 
 
 def test_token_itself_is_not_stored(user: User) -> None:

@@ -18,6 +18,7 @@ ROWS: list[tuple[str, Row]] = [
     ("account-token", post(EVERYBODY_SIGNED_IN, 422)),
     ("account-token", post(EVERYBODY_SIGNED_IN, 200, body=TOKEN)),
     ("account-token-revoke", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 404))),
+    ("account-decisions", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 404))),
     ("account-session-end", post(EVERYBODY_SIGNED_IN)),
     ("account-address-ask", post(EVERYBODY_SIGNED_IN, 422)),
     ("account-address", get(EVERYBODY_SIGNED_IN, 302)),
@@ -27,6 +28,10 @@ ROWS: list[tuple[str, Row]] = [
     ("api-digest", Row(EVERYBODY_SIGNED_IN, 400, "put")),
     # For staff, whatever they are in a benchmark.
     ("sign-in-requests", get((), special=STAFF_ALONE)),
+    ("site-people", get((), special=STAFF_ALONE)),
+    ("site-person", get((), special=STAFF_ALONE)),
+    ("site-person", post((), special=STAFF_ALONE)),
+    ("site-person-verb", post((), special=STAFF_ALONE, kwargs={"verb": "erase"})),
     ("sign-in-hand", post((), special=STAFF_ALONE)),
     ("sign-in-lift", post((), special=STAFF_ALONE)),
     # Without a worker it is not ready, and without its settings tells no figures and no contact.

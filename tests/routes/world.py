@@ -300,6 +300,9 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("webhook", world.webhook),
         ("delivery", world.delivery),
         ("account-token", SimpleNamespace(pk=0)),
+        ("account-", SimpleNamespace(pk=0)),
+        ("one-account", SimpleNamespace(pk=0)),
+        ("site-person", SimpleNamespace(pk=0)),
         ("sign-in", SimpleNamespace(pk=0)),
     ]
     short = name.removeprefix("api-")

@@ -38,6 +38,8 @@ def _read(path: Path) -> tuple[dict[int, dict[str, Any]], str]:
     try:
         with path.open(encoding="utf-8") as lines:
             for event, link in read_chained(lines):
+                # Who it was stands in `actor_id`; their name may change.
+                event.pop("actor", None)
                 events[event["id"]], chain = event, link
     except (Broken, OSError, ValueError, KeyError) as error:
         raise CommandError(f"{path}: {error}") from error

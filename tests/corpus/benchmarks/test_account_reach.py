@@ -10,7 +10,7 @@ from corpus.models import Invitation, Membership
 from kit.account.links import choose_password, create_link, find_link, use_link
 from kit.errors import Refused
 from kit.models import Event, SignInLink
-from tests.factories import make_benchmark, make_member, make_user
+from tests.factories import make_benchmark, make_member, make_user, used_by
 from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
@@ -114,7 +114,7 @@ def test_person_who_left_comes_back_with_a_fresh_link(here) -> None:
     people.remove_person(membership=first, actor=None)
     again, token = add(here)
     assert find_link(old) is None
-    assert use_link(token) == again.user
+    assert used_by(token) == again.user
 
 
 def test_person_who_left_another_benchmark_is_out_of_reach(here, there) -> None:
@@ -157,7 +157,7 @@ def test_new_link_for_an_account_of_our_making(here, admin) -> None:
     membership, old = add(here)
     token = people.renew_link(membership=membership, actor=admin, site="")
     assert find_link(old) is None
-    assert use_link(token) == membership.user
+    assert used_by(token) == membership.user
     assert Event.objects.filter(verb="renew sign-in link", scope="here", actor=admin).count() == 1
 
 

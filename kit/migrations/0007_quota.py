@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('kit', '0005_worker'),
+        ('kit', '0006_decisions_by_links'),
     ]
 
     operations = [

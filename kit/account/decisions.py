@@ -1,0 +1,81 @@
+"""Whose decisions those are that were made after signing in with a link by somebody else.
+
+Whoever made a link could have used it. So what is done in a session that began with one keeps the
+link (`Event.link`), and counts in no release until the person says that it is theirs, from a
+session that began otherwise. The first password of an account ends the doubt about the session in
+which it was chosen: from then on nobody else has a way in.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count
+from django.http import HttpRequest
+from django.utils import timezone
+
+from kit import audit
+from kit.account.sessions import end_sessions, sessions_of
+from kit.account.tokens import revoke_token
+from kit.errors import Refused
+from kit.models import ApiToken, Event, SignInLink
+
+BY_LINK = (
+    "You are signed in by a link that somebody else made. Choose a password, or sign in by other "
+    "means, and say it then."
+)
+
+
+@dataclass(frozen=True)
+class Doubtful:
+    """A link by somebody else, and what was done after signing in with it: (verb, scope, times)."""
+
+    link: SignInLink
+    done: Sequence[tuple[str, str, int]]
+
+    @property
+    def total(self) -> int:
+        """How many decisions."""
+        return sum(times for *_, times in self.done)
+
+
+def doubtful_decisions(user: User) -> list[Doubtful]:
+    """What the person has not called theirs or somebody else's yet, the oldest link first."""
+    links = SignInLink.objects.unconfirmed().filter(user=user).select_related("made_by")
+    return [Doubtful(link, _done(link)) for link in links.order_by("used_at", "pk")]
+
+
+def say_whose(*, link: SignInLink, is_theirs: bool, request: HttpRequest) -> int:
+    """The person's word on what was done by the link: theirs, or not; how many decisions it is of.
+
+    What is not theirs never counts; the sessions and API tokens that came of the link end. Raises
+    Refused from a session by somebody else's link, and where it was said already.
+    """
+    person = link.user
+    if audit.link_of(request) is not None:
+        raise Refused(BY_LINK)
+    with transaction.atomic():
+        open_ = SignInLink.objects.unconfirmed().filter(pk=link.pk).values("pk")
+        rows = SignInLink.objects.filter(pk__in=open_)
+        if not rows.update(is_theirs=is_theirs, answered_at=timezone.now()):
+            raise Refused("This was said already.")
+        decisions = Event.objects.filter(link=link).count()
+        verb = "confirm decisions" if is_theirs else "disown decisions"
+        data = {"decisions": decisions, "link_by": link.made_by_id}
+        audit.record(actor=person, verb=verb, target=link, data=data)
+        if not is_theirs:
+            for token in ApiToken.objects.filter(link=link):
+                revoke_token(token=token, actor=person)
+            end_sessions(each for each in sessions_of(request, person) if each.link == link.pk)
+    return decisions
+
+
+def _done(link: SignInLink) -> list[tuple[str, str, int]]:
+    rows = Event.objects.filter(link=link).order_by("scope", "verb").values_list("verb", "scope")
+    counted = rows.annotate(times=Count("pk"))
+    found: dict[tuple[str, str], int] = {}
+    for verb, scope, times in counted:  # "slug#votes" is of the benchmark `slug`
+        place = (verb, scope.partition("#")[0])
+        found[place] = found.get(place, 0) + times
+    return [(verb, scope, times) for (verb, scope), times in found.items()]

@@ -1,0 +1,109 @@
+"""The accounts of the site: deactivated, renamed, erased. What a person decided stays as it is.
+
+Superusers do it, and whoever has the terminal (`actor` None).
+"""
+
+import secrets
+
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
+from django.db import IntegrityError, transaction
+
+from kit import audit
+from kit.account import erasing
+from kit.account.links import end_links
+from kit.account.names import check_name, taken_names
+from kit.errors import Refused
+from kit.models import ApiToken, LinkRequest, ProviderIdentity
+
+ERASED = "erased-"
+
+
+def deactivate(*, person: User, actor: User | None) -> None:
+    """Nobody gets in as this person until `reactivate`; sessions, links and tokens rest."""
+    _set_active(person, actor, is_active=False, verb="deactivate account")
+
+
+def reactivate(*, person: User, actor: User | None) -> None:
+    """The person may sign in again. Raises Refused for an erased account."""
+    _set_active(person, actor, is_active=True, verb="reactivate account")
+
+
+def rename(*, person: User, actor: User | None, username: str) -> None:
+    """Give the account another user name. Raises Refused for one that reads like another's."""
+    with transaction.atomic():
+        held = _hold(person, actor)
+        if _is_erased(held):
+            raise Refused("This account was erased; its pseudonym stays.")
+        # Its own name is free for it: another letter case, for example.
+        taken = {look: name for look, name in taken_names().items() if name != held.username}
+        held.username = check_name(username, taken)
+        try:
+            with transaction.atomic():
+                held.save(update_fields=["username"])
+        except IntegrityError:
+            raise Refused("This name was taken a moment ago.", field="username") from None
+        # Without the names: whoever is erased later must be found in no event.
+        audit.record(actor=actor, verb="rename account", target=held)
+    person.username = held.username
+
+
+def erase(*, person: User, actor: User | None) -> str:
+    """Take away what tells who the person is; their decisions stay under the pseudonym returned.
+
+    Name, address, password, identity, sessions, links and tokens go, and with them their places in
+    benchmarks (receivers of `kit.account.erasing`, which may raise Refused). Nothing undoes it.
+    What they typed in words stays where they typed it.
+    """
+    with transaction.atomic():
+        held = _hold(person, actor)
+        if _is_erased(held):
+            raise Refused("This account was erased already.")
+        erasing.send(sender=None, user=held, actor=actor)
+        end_links(user=held)
+        for rows in (ApiToken, LinkRequest, ProviderIdentity):
+            rows.objects.filter(user=held).delete()
+        _end_every_session(held)
+        held.username = f"{ERASED}{secrets.token_hex(4)}"
+        held.first_name = held.last_name = held.email = ""
+        held.is_active = held.is_staff = held.is_superuser = False
+        held.set_unusable_password()
+        held.save()
+        audit.record(actor=actor, verb="erase account", target=held)
+    return held.username
+
+
+def _set_active(person: User, actor: User | None, *, is_active: bool, verb: str) -> None:
+    with transaction.atomic():
+        held = _hold(person, actor)
+        if _is_erased(held):
+            raise Refused("This account was erased.")
+        if held.is_active == is_active:
+            raise Refused(f"{held.username} is {'active' if is_active else 'deactivated'} already.")
+        held.is_active = is_active
+        held.save(update_fields=["is_active"])
+        if not is_active:
+            end_links(user=held)
+            _end_every_session(held)
+        audit.record(actor=actor, verb=verb, target=held)
+
+
+def _hold(person: User, actor: User | None) -> User:
+    if actor is not None and not actor.is_superuser:
+        raise Refused("Only a superuser changes accounts.")
+    if actor is not None and actor.pk == person.pk:
+        raise Refused("Let another superuser do this to your own account.")
+    return User.objects.select_for_update(no_key=True).get(pk=person.pk)
+
+
+def _is_erased(person: User) -> bool:
+    return person.username.startswith(ERASED) and not person.is_active
+
+
+def _end_every_session(person: User) -> None:
+    decode, ended = SessionStore().decode, []
+    for key, data in Session.objects.values_list("session_key", "session_data").iterator():
+        if decode(data).get("_auth_user_id") == str(person.pk):
+            ended.append(key)
+    Session.objects.filter(session_key__in=ended).delete()

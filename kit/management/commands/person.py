@@ -1,0 +1,41 @@
+"""One account from the terminal: deactivated, renamed, erased."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kit.account import people
+from kit.errors import Refused
+
+
+class Command(BaseCommand):
+    help = "Deactivate, reactivate, rename or erase an account; what the person decided stays."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("username")
+        verb = parser.add_mutually_exclusive_group(required=True)
+        verb.add_argument("--deactivate", action="store_true", help="nobody gets in as this person")
+        verb.add_argument("--reactivate", action="store_true")
+        verb.add_argument("--rename", metavar="NAME")
+        verb.add_argument(
+            "--erase",
+            action="store_true",
+            help="take away who it was, for good; decisions stay under the pseudonym printed",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        person = User.objects.filter(username=options["username"]).first()
+        if person is None:
+            raise CommandError(f"There is no person named {options['username']!r}.")
+        try:
+            if options["rename"]:
+                people.rename(person=person, actor=None, username=options["rename"])
+            elif options["erase"]:
+                self.stdout.write(people.erase(person=person, actor=None))
+            elif options["deactivate"]:
+                people.deactivate(person=person, actor=None)
+            else:
+                people.reactivate(person=person, actor=None)
+        except Refused as error:
+            raise CommandError(error.message) from error
