@@ -41,10 +41,10 @@ def request_fetch(*, query: Query, url: str, actor: User, again: bool = False) -
     url = url.strip()
     if not url:
         raise Refused("Paste the address of a page.", field="url")
-    if len(url) > 2000:
-        raise Refused("The address is longer than 2,000 characters.", field="url")
     if "://" not in url:
         url = f"https://{url}"
+    if len(url) > 2000:
+        raise Refused("The address is longer than 2,000 characters.", field="url")
     known = None if again else page_at(query.domain.benchmark, url)
     if known is not None:
         return note_brought(query=query, page=known, actor=actor, url=url)
