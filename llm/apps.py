@@ -77,12 +77,10 @@ def check_files(**_: Any) -> list[checks.CheckMessage]:
     Told at the start rather than in the middle of a run.
     """
     found: list[checks.CheckMessage] = []
-    try:
-        endpoints.roles()
-    except endpoints.SettingsError as error:
-        found.append(checks.Error(f"Endpoints: {error}", id="llm.E001"))
-    try:
-        prices.table()
-    except endpoints.SettingsError as error:
-        found.append(checks.Error(f"ASSAY_PRICES: {error}", id="llm.E002"))
+    kinds = ("Endpoints", endpoints.roles, "llm.E001"), ("ASSAY_PRICES", prices.table, "llm.E002")
+    for words, read, code in kinds:
+        try:
+            read()
+        except endpoints.SettingsError as error:
+            found.append(checks.Error(f"{words}: {error}", id=code))
     return found

@@ -34,10 +34,10 @@ class Batcher(Generic[Item, T]):
 
     def put(self, item: Item) -> "asyncio.Future[T]":
         """Hand in an item; its result comes when its group is done."""
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
         self._waiting.append((item, future))
         if self._at_work is None:
-            loop = asyncio.get_running_loop()
             self._is_due.clear()
             loop.call_later(self._linger_s, self._is_due.set)
             self._at_work = loop.create_task(self._work_all())
@@ -51,26 +51,17 @@ class Batcher(Generic[Item, T]):
 
     async def _work_all(self) -> None:
         await self._is_due.wait()
+        loop = asyncio.get_running_loop()
         while group := self._waiting[: self._limit]:
             del self._waiting[: self._limit]
-            await self._work_on(*zip(*group, strict=True))
+            items = [item for item, _ in group]
+            try:
+                results = await loop.run_in_executor(self._executor, self._work, items)
+                for (_, future), result in zip(group, results, strict=True):
+                    if not future.done():
+                        future.set_result(result)
+            except Exception as error:  # every waiting caller raises it
+                for _, future in group:
+                    if not future.done():
+                        future.set_exception(error)
         self._at_work = None
-
-    async def _work_on(self, items: Sequence[Item], futures: "Sequence[asyncio.Future[T]]") -> None:
-        loop = asyncio.get_running_loop()
-        results: Sequence[T | BaseException]
-        try:
-            results = await loop.run_in_executor(self._executor, self._work, items)
-            if len(results) != len(items):
-                raise ValueError(f"{len(items)} items came back as {len(results)} results.")
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:  # every waiting caller raises it
-            results = [error] * len(items)
-        for future, result in zip(futures, results, strict=True):
-            if future.done():
-                continue
-            if isinstance(result, BaseException):
-                future.set_exception(result)
-            else:
-                future.set_result(result)

@@ -6,11 +6,8 @@ import logging
 import re
 import ssl
 import time
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cache
-from math import isfinite
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from llm.endpoints import Endpoint
@@ -108,32 +105,14 @@ class Client:
             raise WrongSetup(message, status=status, named=named)
         if status < 500 and status not in _TRANSIENT_STATUS:
             raise Permanent(message, status=status, named=named)
+        wait_s = self._openai._parse_retry_after_header(response.headers)
         raise Transient(
             message,
-            retry_after=retry_after(response.headers, now=datetime.now(UTC)),
+            retry_after=wait_s if wait_s is not None and 0 <= wait_s < inf else None,
             # A gateway that gives up waiting does not take back what the model was asked.
             maybe_paid=status >= 500 and status != 503,
             status=status,
         )
-
-
-def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
-    """Seconds that the endpoint asks to wait: `retry-after-ms`, or Retry-After in either form.
-
-    None where it says nothing that can be read (RFC 9110, 10.2.3: seconds or an HTTP date).
-    """
-    for name, in_a_second in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
-            seconds = float(headers.get(name, "")) / in_a_second
-        except ValueError:
-            continue
-        if isfinite(seconds) and seconds >= 0:
-            return seconds
-    try:
-        until = parsedate_to_datetime(headers.get("retry-after", ""))
-        return max(0.0, (until - now).total_seconds())
-    except (TypeError, ValueError):  # no date, or one without a time zone
-        return None
 
 
 def _options() -> "RequestOptions":
@@ -143,8 +122,8 @@ def _options() -> "RequestOptions":
     import httpx2
     from openai import omit
 
-    names = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
-    hidden = [f"X-Stainless-{name}" for name in (*names, "Retry-Count", "Read-Timeout")]
+    names = "Lang Package-Version OS Arch Runtime Runtime-Version Async Retry-Count Read-Timeout"
+    hidden = [f"X-Stainless-{name}" for name in names.split()]
     return {
         "headers": dict.fromkeys(hidden, omit),
         "timeout": httpx2.Timeout(None, connect=_CONNECT_S),
@@ -181,15 +160,12 @@ def _open(endpoint: Endpoint) -> "AsyncOpenAI":
     # The package asks for a key; servers that need none do not look at it.
     key = endpoint.api_key or "none"
     if endpoint.api_version:
+        url, version = endpoint.base_url, endpoint.api_version
         return AsyncAzureOpenAI(
-            azure_endpoint=endpoint.base_url,
-            api_version=endpoint.api_version,
-            api_key=key,
-            max_retries=0,
-            http_client=http,
+            azure_endpoint=url, api_version=version, api_key=key, http_client=http
         )
     url = endpoint.base_url or "https://api.openai.com/v1"
-    return AsyncOpenAI(base_url=url, api_key=key, max_retries=0, http_client=http)
+    return AsyncOpenAI(base_url=url, api_key=key, http_client=http)
 
 
 async def _bound(response: "httpx2.Response") -> None:
@@ -197,20 +173,16 @@ async def _bound(response: "httpx2.Response") -> None:
 
     Raises Transient for a longer answer. The package would read either without end.
     """
-    is_answer = response.status_code == 200
-    limit = MAX_ANSWER_BYTES if is_answer else _MAX_REFUSAL_BYTES
+    limit = MAX_ANSWER_BYTES if response.status_code == 200 else _MAX_REFUSAL_BYTES
     body = bytearray()
     async for part in response.aiter_bytes():
         body += part
         if len(body) > limit:
             await response.aclose()
-            if not is_answer:
+            if limit == _MAX_REFUSAL_BYTES:
                 break
-            raise Transient(
-                f"The answer is longer than {limit} bytes.",
-                maybe_paid=True,
-                error_class=ErrorClass.BAD_ANSWER,
-            )
+            message, kind = f"The answer is longer than {limit} bytes.", ErrorClass.BAD_ANSWER
+            raise Transient(message, maybe_paid=True, error_class=kind)
     response._content = bytes(body[:limit])  # what aread() would have put there
 
 
@@ -218,26 +190,26 @@ def _classified(error: Exception, deadline_s: float) -> LLMError:
     import aiohttp
     from openai import APIConnectionError
 
+    kind, maybe_paid = ErrorClass.CONNECTION, True
     if isinstance(error, TimeoutError):
-        message = f"No answer within {deadline_s:g} seconds."
-        return Transient(message, maybe_paid=True, error_class=ErrorClass.TIMEOUT)
-    if isinstance(error, APIConnectionError):
+        kind, message = ErrorClass.TIMEOUT, f"No answer within {deadline_s:g} seconds."
+    elif isinstance(error, APIConnectionError):
         # A connection that never stood carried nothing; one that broke may have been paid for. The
         # transport's own error tells the two apart: the package calls both a time-out.
+        message = "The connection broke before the answer was complete."
         cause: BaseException = error
         while cause.__cause__:
             cause = cause.__cause__
             if isinstance(cause, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
-                message = f"The endpoint cannot be reached: {_brief(str(cause))}"
-                return Transient(message, error_class=ErrorClass.CONNECTION)
-        message = "The connection broke before the answer was complete."
-        return Transient(message, maybe_paid=True, error_class=ErrorClass.CONNECTION)
-    # A 200 whose body is no JSON. Our own mistakes look the same from here; the log tells them
-    # apart, and the retries are few.
-    if not isinstance(error, ValueError):
-        logger.error("an answer could not be read", exc_info=error)
-    message = f"Unusable answer: {_brief(str(error)) or type(error).__name__}"
-    return Transient(message, maybe_paid=True, error_class=ErrorClass.BAD_ANSWER)
+                message, maybe_paid = f"The endpoint cannot be reached: {_brief(str(cause))}", False
+    else:
+        # A 200 whose body is no JSON. Our own mistakes look the same from here; the log tells them
+        # apart, and the retries are few.
+        if not isinstance(error, ValueError):
+            logger.error("an answer could not be read", exc_info=error)
+        kind = ErrorClass.BAD_ANSWER
+        message = f"Unusable answer: {_brief(str(error)) or type(error).__name__}"
+    return Transient(message, maybe_paid=maybe_paid, error_class=kind)
 
 
 def _error(body: bytes) -> tuple[str, str, str]:

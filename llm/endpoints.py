@@ -4,12 +4,13 @@ address and key stay here."""
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from django.conf import settings
 from django.utils.crypto import salted_hmac
@@ -18,6 +19,7 @@ from kit.errors import Refused
 from llm.practice.server import serve
 from llm.profiles import APIS
 
+T = TypeVar("T")
 DEFAULT: Final = "default"
 PRACTICE: Final = "practice"
 PRACTICE_MODEL: Final = "practice-1"
@@ -84,11 +86,8 @@ def available(role: str = "") -> list[Endpoint]:
     if not found:
         url = _started_here[-1] if _started_here else settings.ASSAY_PRACTICE_URL
         return [practice(url)] if url else []
-    choice = _choice_of(role)
-    return sorted(
-        (_with_choice(each, choice) for each in found),
-        key=lambda each: choice is None or each.name != choice[0],
-    )
+    chosen = _choice_of(role) or ("", "")
+    return sorted((in_role(each, role) for each in found), key=lambda each: each.name != chosen[0])
 
 
 def for_role(role: str) -> Endpoint:
@@ -102,7 +101,11 @@ def for_role(role: str) -> Endpoint:
 
 def in_role(endpoint: Endpoint, role: str) -> Endpoint:
     """The same endpoint, its default the role's model if it is the one that has the role."""
-    return _with_choice(endpoint, _choice_of(role))
+    name, model = _choice_of(role) or ("", "")
+    if name != endpoint.name or not model:
+        return endpoint
+    is_practice = endpoint.is_practice or model == PRACTICE_MODEL
+    return replace(endpoint, default_model=model, is_practice=is_practice)
 
 
 def named_for(role: str) -> Endpoint | None:
@@ -116,19 +119,22 @@ def roles() -> dict[str, ModelChoice]:
     Nobody where no endpoint is set up: the practice model does everything. Raises SettingsError.
     """
     names = [each.name for each in available()]
-    _, of_file = _from_file()
-    given = {role: value for role, value in settings.ASSAY_MODEL_OF_ROLE.items() if value}
-    if not (given or of_file) or names in ([], [PRACTICE]):
+    if names in ([], [PRACTICE]):
         return {}
-    named = {role: (f"roles.{role}", value) for role, value in of_file.items()}
-    named |= {role: (f"ASSAY_MODEL_{role.upper()}", value) for role, value in given.items()}
-    return {
-        role: _read_choice(role, value, names, where=where)
-        for role, (where, value) in named.items()
-    }
+    named = {role: (f"roles.{role}", value) for role, value in _from_file()[1].items()}
+    for role, value in settings.ASSAY_MODEL_OF_ROLE.items():
+        if value:
+            named[role] = f"ASSAY_MODEL_{role.upper()}", value
+    return {role: _read_choice(role, *written, names) for role, written in named.items()}
 
 
-def _read_choice(role: str, value: Any, names: list[str], *, where: str) -> ModelChoice:
+def _choice_of(role: str) -> ModelChoice | None:
+    """Who has the role, by its own name or that of the role it is like."""
+    known = roles() if role else {}
+    return known.get(role) or known.get(_LIKE.get(role, ""))
+
+
+def _read_choice(role: str, where: str, value: Any, names: list[str]) -> ModelChoice:
     """A role as written: "endpoint/model", "endpoint", a model of the first one, or a table.
 
     Raises SettingsError, naming `where`.
@@ -191,12 +197,11 @@ def practice_if_unconfigured(role: str = "") -> Iterator[Endpoint]:
             _started_here.remove(url)
 
 
-def parse_file(data: Any, environment: Mapping[str, str]) -> tuple[list[Endpoint], dict[str, Any]]:
+def parse_file(
+    data: Any, environment: Mapping[str, str] = os.environ
+) -> tuple[list[Endpoint], dict[str, Any]]:
     """A file's endpoints, and the model of each role as it is written there; a bare list is one of
-    endpoints. Raises SettingsError.
-
-    Keys may be named there and kept in the environment.
-    """
+    endpoints. Keys may be named there and kept in the environment. Raises SettingsError."""
     data = data if isinstance(data, dict) else {"endpoints": data}
     entries, chosen = data.get("endpoints", []), data.get("roles", {})
     if not data.keys() <= {"endpoints", "roles"} or not isinstance(chosen, dict):
@@ -204,9 +209,9 @@ def parse_file(data: Any, environment: Mapping[str, str]) -> tuple[list[Endpoint
     if not isinstance(entries, list):
         raise SettingsError("The file of endpoints is a list of entries.")
     found = [_entry(number, each, environment) for number, each in enumerate(entries, start=1)]
-    names = [endpoint.name for endpoint in found]
+    names = [DEFAULT, PRACTICE, *(endpoint.name for endpoint in found)]
     for name in names:
-        if names.count(name) > 1 or name in (DEFAULT, PRACTICE):
+        if names.count(name) > 1:
             raise SettingsError(f"The name {name!r} is given twice, or is taken.")
     return found, chosen
 
@@ -254,38 +259,25 @@ def _plain() -> list[Endpoint]:
 
 
 def _from_file() -> tuple[list[Endpoint], dict[str, Any]]:
-    if not settings.ASSAY_ENDPOINTS:
-        return [], {}
-    path = Path(settings.ASSAY_ENDPOINTS)
+    path = settings.ASSAY_ENDPOINTS
+    return read_file(Path(path), parse_file) if path else ([], {})
+
+
+def read_file(path: Path, parse: Callable[[Any], T], *, what: str = "") -> T:
+    """What a file of settings holds, read anew where it changed. Raises SettingsError."""
     try:
-        return _read(path, path.stat().st_mtime_ns)
+        found: T = _read(path, path.stat().st_mtime_ns, parse)
     except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}.") from None
-
-
-@lru_cache(maxsize=2)
-def _read(path: Path, _changed_at: int) -> tuple[list[Endpoint], dict[str, Any]]:
-    read = tomllib.loads if path.suffix == ".toml" else json.loads
-    try:
-        return parse_file(read(path.read_text(encoding="utf-8")), os.environ)
+        raise SettingsError(f"{what}{path} cannot be read: {error.strerror}.") from None
     except (ValueError, SettingsError) as error:
-        raise SettingsError(f"{path.name}: {error}") from None
+        raise SettingsError(f"{what}{path.name}: {error}") from None
+    return found
 
 
-def _choice_of(role: str) -> ModelChoice | None:
-    """Who has the role, by its own name or that of the role it is like."""
-    if not role:
-        return None
-    known = roles()
-    return known.get(role) or known.get(_LIKE.get(role, ""))
-
-
-def _with_choice(endpoint: Endpoint, choice: ModelChoice | None) -> Endpoint:
-    name, model = choice or ("", "")
-    if name != endpoint.name or not model:
-        return endpoint
-    is_practice = endpoint.is_practice or model == PRACTICE_MODEL
-    return replace(endpoint, default_model=model, is_practice=is_practice)
+@lru_cache(maxsize=8)
+def _read(path: Path, _changed_at: int, parse: Callable[[Any], Any]) -> Any:
+    read: Any = tomllib.loads if path.suffix == ".toml" else json.loads
+    return parse(read(path.read_text(encoding="utf-8"), parse_float=Decimal))
 
 
 def fence_key() -> bytes:

@@ -29,11 +29,7 @@ class ErrorClass(StrEnum):
     CALLED_OFF = "called_off"  # ended by ourselves
 
 
-_OF_STATUS: Final = {
-    None: ErrorClass.CONNECTION,
-    408: ErrorClass.TIMEOUT,
-    429: ErrorClass.RATE_LIMIT,
-}
+_OF_STATUS = {None: ErrorClass.CONNECTION, 408: ErrorClass.TIMEOUT, 429: ErrorClass.RATE_LIMIT}
 
 
 class LLMError(Exception):
@@ -63,16 +59,47 @@ class LLMError(Exception):
         named: str | None = None,
     ) -> None:
         super().__init__(message)
-        self.message = message
         self.maybe_paid, self.status, self.retry_after = maybe_paid, status, retry_after
         by_status = _OF_STATUS.get(status, ErrorClass.SERVER)
         self.error_class = error_class or self.kind or by_status
         self.refusals, self.named = refusals, named
-        # For people, without address or key; the gateway sets them.
-        self.words = message
+        # The second is for people, without address or key: see `describe`.
+        self.message = self.words = message
         # Whether the model is asked in another way since (llm.profiles), so that the same request
-        # may be sent again; and whether this very refusal taught it.
-        self.is_adapted = self.has_taught = False
+        # may be sent again.
+        self.is_adapted = False
+
+    def describe(self, endpoint: Endpoint, model: str) -> None:
+        """Put its words for people, without address or key."""
+        name, status, kind = f"The endpoint “{endpoint.name}”", self.status or 0, self.error_class
+        message = without_secrets(self.message, endpoint)
+        if kind in (ErrorClass.BUDGET, ErrorClass.CUT_OFF):
+            self.words = self.message
+        elif kind is ErrorClass.REFUSAL:
+            self.words = f"The model “{model}” would not answer: {message}"
+        elif self.refusals:
+            self.words = (
+                f"{name} refused {self.refusals} requests in a row, at last with: {message}"
+            )
+        elif kind is ErrorClass.SETUP:
+            unknown = f"knows no model “{model}”, or its address is wrong"
+            paid = "asks for payment: its quota or credit is used up"
+            # A 400 is counted among these only where it says that there is no such model.
+            why = {400: unknown, 402: paid, 404: unknown, 429: paid}.get(status, "refuses the key")
+            message = message.removeprefix(f"HTTP {status}: ").rstrip(".")
+            self.words = (
+                f"{name} {why} (HTTP {status}: {message}). Fix the settings, then resume the run."
+            )
+        elif kind is ErrorClass.REFUSED:
+            self.words = f"{name} refused this request: {message}"
+        elif status:
+            self.words = f"{name} answered HTTP {status}."
+        elif kind is ErrorClass.TIMEOUT:
+            self.words = f"{name} gave no answer in time."
+        elif not self.maybe_paid and kind is ErrorClass.CONNECTION:
+            self.words = f"{name} cannot be reached."
+        else:
+            self.words = f"{name} gave no usable answer."
 
 
 class Transient(LLMError):
@@ -122,34 +149,6 @@ def worst(errors: Sequence[LLMError]) -> LLMError | None:
     return max(errors, key=lambda error: (error.weight, error.maybe_paid), default=None)
 
 
-def in_words(error: LLMError, *, endpoint: Endpoint, model: str) -> str:
-    """The error for people, without address or key."""
-    name, status = f"The endpoint “{endpoint.name}”", error.status
-    if error.error_class in (ErrorClass.BUDGET, ErrorClass.CUT_OFF):
-        return error.message
-    message = without_secrets(error.message, endpoint)
-    if error.error_class is ErrorClass.REFUSAL:
-        return f"The model “{model}” would not answer: {message}"
-    if error.refusals:
-        return f"{name} refused {error.refusals} requests in a row, at last with: {message}"
-    if isinstance(error, WrongSetup):
-        unknown = f"knows no model “{model}”, or its address is wrong"
-        paid = "asks for payment: its quota or credit is used up"
-        # A 400 is counted among these only where it says that there is no such model.
-        why = {400: unknown, 402: paid, 404: unknown, 429: paid}.get(status or 0, "refuses the key")
-        message = message.removeprefix(f"HTTP {status}: ").rstrip(".")
-        return f"{name} {why} (HTTP {status}: {message}). Fix the settings, then resume the run."
-    if isinstance(error, Permanent):
-        return f"{name} refused this request: {message}"
-    if status:
-        return f"{name} answered HTTP {status}."
-    if error.error_class is ErrorClass.TIMEOUT:
-        return f"{name} gave no answer in time."
-    if not error.maybe_paid and error.error_class is ErrorClass.CONNECTION:
-        return f"{name} cannot be reached."
-    return f"{name} gave no usable answer."
-
-
 # Names of schemes and hosts are short: nobody looks further than that from each of their letters.
 _ADDRESS: Final = re.compile(
     r"\w{1,40}://\S+|\[(?=[0-9a-f]*:)[0-9a-f:]*+\](:\d+)?|\b\d{1,3}(\.\d{1,3}){3}(:\d+)?"
@@ -171,6 +170,4 @@ def without_secrets(message: str, endpoint: Endpoint) -> str:
         message = message.replace(secret, name) if secret else message
     message = _KEY.sub("[key]", _ADDRESS.sub("[address]", message))
     host = _HOST.search(endpoint.base_url)
-    if host is None:
-        return message
-    return re.sub(re.escape(host[1]), "[address]", message, flags=re.IGNORECASE)
+    return re.sub(re.escape(host[1]), "[address]", message, flags=re.I) if host else message

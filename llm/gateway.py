@@ -8,13 +8,13 @@ is committed.
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from django.db import connections
 from django.utils import timezone
@@ -25,20 +25,11 @@ from llm.batching import Batcher
 from llm.client import Client
 from llm.embeddings import EmbeddingRequest
 from llm.endpoints import Endpoint
-from llm.errors import (
-    ErrorClass,
-    LLMError,
-    Outage,
-    OverBudget,
-    Permanent,
-    Refusal,
-    Transient,
-    in_words,
-)
+from llm.errors import ErrorClass, LLMError, Outage, OverBudget, Permanent, Refusal, Transient
 from llm.ledger import writing
 from llm.ledger.writing import Intent, Outcome
 from llm.limits import Health, Limiter, wait_before
-from llm.models import ModelProfile
+from llm.models import Account, ModelProfile
 from llm.prices import PriceTable, table
 from llm.profiles import Profile, adapted, known, likely_input
 from llm.requests import Reply, Request
@@ -70,25 +61,13 @@ class _Line:
         """How that model is asked here."""
         return self.profiles.get(model) or known(model, api=self.endpoint.api)
 
-    def learn(self, intent: Intent, refusal: LLMError) -> None:
-        """Ask the model in another way because of this refusal, if it names one."""
-        model, asked = intent.request.model, intent.profile
-        if asked is None or refusal.named is None or isinstance(intent.request, EmbeddingRequest):
-            return
-        if self.profile(model) != asked:
-            refusal.is_adapted = True  # by the refusal of another call
-        elif changed := adapted(asked, refusal.named, model):
-            logger.info("%s: %s is now asked as %s", self.endpoint.name, model, changed)
-            self.profiles[model] = changed
-            refusal.is_adapted = refusal.has_taught = True
-
 
 class Gateways:
     """Calls under one worker's name to any endpoint: `async with Gateways(...) as gateways`.
 
     `concurrency` bounds the calls in flight to all of them. `known` endpoints are used as given,
-    others are looked up by name. Calls are charged to `account_id`, at `prices`; where it has a
-    limit they `must_be_priced`. `attempts` is how often a request is tried, None leaves it to what
+    others are looked up by name. Calls are charged to the account, at `prices`; where it has a
+    limit they must have one. `attempts` is how often a request is tried, None leaves it to what
     goes wrong. All database work happens in one thread: its own, or that of `executor`.
     """
 
@@ -97,23 +76,22 @@ class Gateways:
         *,
         concurrency: int,
         known: Iterable[Endpoint] = (),
-        account_id: int | None = None,
-        must_be_priced: bool = False,
+        account: Account | None = None,
         prices: PriceTable | None = None,
         attempts: int | None = None,
         deadline_s: float = writing.CALL_DEADLINE_S,
         executor: Executor | None = None,
     ) -> None:
         self._endpoints = {endpoint.name: endpoint for endpoint in known}
-        self._account_id, self._must_be_priced = account_id, must_be_priced
+        self._account_id = account.pk if account else None
+        self._is_limited = account is not None and account.limit_units is not None
         self._prices = prices or table()
         self._attempts, self._deadline_s = attempts, deadline_s
         self._slots = asyncio.Semaphore(concurrency)
         self._lines: dict[str, _Line] = {}
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
-        self._asked: dict[str, _Flight] = {}
-        self._tasks: set[asyncio.Task[Reply]] = set()
+        self._asked: dict[str, asyncio.Task[Reply]] = {}
         self._under_way = 0
         self._closing = False
         self._is_own = executor is None
@@ -129,9 +107,10 @@ class Gateways:
 
     async def __aexit__(self, *exc_info: object) -> None:
         """Call off what is still under way, and write down what came of it."""
-        for task in self._tasks:
+        under_way = [*self._asked.values()]
+        for task in under_way:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*under_way, return_exceptions=True)
         await self._drain()
         await self._stack.aclose()
         if self._is_own:
@@ -149,25 +128,24 @@ class Gateways:
         may be sent any more.
         """
         line = self._lines.get(request.endpoint) or await self._open(request.endpoint)
-        if self._must_be_priced:
+        if self._is_limited:
             self._prices.demand(line.endpoint, request.model, on=datetime.now(UTC).date())
         try:
             reply = await self._shared_answer(line, request, subject)
             if reply.is_cut and request.max_tokens:
                 longest = 2 * request.max_tokens
-                reply = await self._shared_answer(
-                    line, replace(request, max_tokens=longest), subject
-                )
+                longer = replace(request, max_tokens=longest)
+                reply = await self._shared_answer(line, longer, subject)
+                if reply.is_cut:
+                    raise Permanent(
+                        f"The answer was cut off at {request.max_tokens} tokens and again at "
+                        f"{longest}: allow longer answers, or less reasoning.",
+                        error_class=ErrorClass.CUT_OFF,
+                    )
             if reply.is_refusal:
                 raise Refusal(reply.text or "No reason was given.")
-            if reply.is_cut and request.max_tokens:
-                raise Permanent(
-                    f"The answer was cut off at {request.max_tokens} tokens and again at {longest}:"
-                    " allow longer answers, or less reasoning.",
-                    error_class=ErrorClass.CUT_OFF,
-                )
         except LLMError as error:
-            error.words = in_words(error, endpoint=line.endpoint, model=request.model)
+            error.describe(line.endpoint, request.model)
             raise
         return reply
 
@@ -207,23 +185,14 @@ class Gateways:
         return self._lines[name]
 
     async def _shared_answer(self, line: _Line, request: Request, subject: str) -> Reply:
-        """One flight for all who ask the same at the same time; it ends with the last of them."""
-        flight = self._asked.get(request.key)
-        is_first = flight is None
-        if flight is None:
-            flight = self._asked[request.key] = _Flight(self._complete(line, request, subject))
-            self._tasks.add(flight.task)
-            flight.task.add_done_callback(self._tasks.discard)
-        flight.waiting += 1
-        try:
-            reply = await asyncio.shield(flight.task)
-            return reply if is_first else replace(reply, replayed=True)
-        finally:
-            flight.waiting -= 1
-            if not flight.waiting or flight.task.done():  # nobody may join any more
-                flight.task.cancel()
-                if self._asked.get(request.key) is flight:
-                    del self._asked[request.key]
+        """One call for all who ask the same at the same time; it goes on without whoever leaves."""
+        key, task = request.key, self._asked.get(request.key)
+        is_first = task is None
+        if task is None:
+            task = self._asked[key] = asyncio.create_task(self._complete(line, request, subject))
+            task.add_done_callback(lambda _: self._asked.pop(key))
+        reply = await asyncio.shield(task)
+        return reply if is_first else replace(reply, replayed=True)
 
     async def _complete(self, line: _Line, request: Request, subject: str) -> Reply:
         if (found := await self._look_ups.put(request.key)) is not None:
@@ -242,34 +211,29 @@ class Gateways:
         while True:
             try:
                 return await self._attempt(line, intent)
-            except LLMError as error:
-                if error.is_adapted:
-                    if error.has_taught:
-                        what = request.model, line.profile(request.model), error.message
-                        keep = partial(ModelProfile.objects.keep, line.endpoint, *what)
-                        await self.in_database(keep)
-                    continue
-                if attempt == 1:
-                    signs = line.health.signs
-                if isinstance(error, Outage) or not isinstance(error, Transient):
-                    raise
-                if line.health.is_spent(error, attempt, signs=signs):
+            except Transient as error:
+                signs = line.health.signs if attempt == 1 else signs
+                if isinstance(error, Outage) or line.health.is_spent(error, attempt, signs=signs):
                     raise
                 wait_s = wait_before(attempt, retry_after=error.retry_after)
+                attempt += 1
+            except Permanent as error:
+                if not error.is_adapted:
+                    raise
+                wait_s = 0.0
             await asyncio.sleep(wait_s)
-            attempt += 1
 
     async def _attempt(self, line: _Line, intent: Intent) -> Reply:
         """One row, one call."""
-        is_last_try = False
-        while True:
-            async with self._slots:
-                sent = await self._open_and_send(line, intent)
-            if sent is not None:
-                break
-            if is_last_try:
+        may_room_come = True
+        while (sent := await self._open_and_send(line, intent)) is None:
+            if not may_room_come:
                 raise OverBudget("The next call does not fit into what is left of the budget.")
-            is_last_try = not await self._may_room_come()
+            # A call under way may still give back what another needs.
+            since = timezone.now() - timedelta(seconds=self._deadline_s + 60)
+            awaited = partial(writing.is_awaiting, self._account_id, since=since)
+            if may_room_come := await self.in_database(awaited):
+                await asyncio.sleep(0.05 + 0.1 * random.random())  # noqa: S311
         reach("before-settle")
         reply = await self._outcomes.put(sent)
         if isinstance(sent[1], LLMError):
@@ -281,13 +245,14 @@ class Gateways:
     async def _open_and_send(self, line: _Line, intent: Intent) -> Outcome | None:
         """Write the intent, send it, note what came; None if the budget has no room for it now."""
         request = intent.request
-        async with line.health.place():
+        async with self._slots, line.health.place():
             estimate = likely_input(request) + (request.max_tokens or _LIKELY_OUTPUT)
             await line.limiter.permit(estimate)
             if self._closing:
                 await asyncio.Event().wait()  # until cancelled
             intent = replace(intent, profile=line.profile(request.model))
             pending, was_sent = self._intents.put(intent), False
+            result: Reply | LLMError
             self._under_way += 1
             try:
                 call_id = await asyncio.shield(pending)
@@ -297,12 +262,12 @@ class Gateways:
                 was_sent = True
                 reach("send", call_id)
                 try:
-                    result: Reply | LLMError = await line.client.send(request, intent.profile)
+                    result = await line.client.send(request, intent.profile)
                 except LLMError as error:
-                    line.learn(intent, error)
+                    await self._learn(line, intent, error)
                     result = error
             except asyncio.CancelledError:
-                self._call_off(pending, was_sent=was_sent)
+                pending.add_done_callback(partial(self._call_off, was_sent))
                 raise
             finally:
                 self._under_way -= 1
@@ -312,38 +277,28 @@ class Gateways:
                 line.limiter.correct(estimated=estimate, used=used)
             return call_id, result
 
-    def _call_off(self, pending: "asyncio.Future[int | None]", *, was_sent: bool) -> None:
+    async def _learn(self, line: _Line, intent: Intent, refusal: LLMError) -> None:
+        """Ask the model in another way because of this refusal, if it names one."""
+        model, asked = intent.request.model, intent.profile
+        if asked is None or refusal.named is None or isinstance(intent.request, EmbeddingRequest):
+            return
+        if line.profile(model) != asked:
+            refusal.is_adapted = True  # by the refusal of another call
+        elif changed := adapted(asked, refusal.named, model):
+            logger.info("%s: %s is now asked as %s", line.endpoint.name, model, changed)
+            line.profiles[model], refusal.is_adapted = changed, True
+            what = line.endpoint, model, changed, refusal.message
+            await self.in_database(partial(ModelProfile.objects.keep, *what))
+
+    def _call_off(self, was_sent: bool, intent: "asyncio.Future[int | None]") -> None:
         """Settle a call that we end ourselves, once its intent stands: what was not sent is
         withdrawn, the rest may be paid for."""
-
-        def settle(intent: "asyncio.Future[int | None]") -> None:
-            if not intent.cancelled() and not intent.exception() and (call_id := intent.result()):
-                when = "before the answer came" if was_sent else "before sending"
-                words, kind = f"Called off {when}.", ErrorClass.CALLED_OFF
-                error = LLMError(words, maybe_paid=was_sent, error_class=kind)
-                self._outcomes.put((call_id, error))
-
-        pending.add_done_callback(settle)
-
-    async def _may_room_come(self) -> bool:
-        """Whether a call under way may still give back what another needs; after a little wait."""
-        since = timezone.now() - timedelta(seconds=self._deadline_s + 60)
-        awaited = await self.in_database(
-            partial(writing.is_awaiting, self._account_id, since=since)
-        )
-        if awaited:
-            await asyncio.sleep(0.05 + 0.1 * random.random())  # noqa: S311
-        return awaited
+        if not intent.cancelled() and not intent.exception() and (call_id := intent.result()):
+            words = f"Called off before {'the answer came' if was_sent else 'sending'}."
+            kind = ErrorClass.CALLED_OFF
+            self._outcomes.put((call_id, LLMError(words, maybe_paid=was_sent, error_class=kind)))
 
     async def _drain(self) -> None:
         """Wait until everything handed to the ledger is written."""
-        await self._look_ups.drain()
-        await self._intents.drain()
-        await self._outcomes.drain()
-
-
-class _Flight:
-    """One request under way, and how many wait for its answer."""
-
-    def __init__(self, work: Coroutine[Any, Any, Reply]) -> None:
-        self.task, self.waiting = asyncio.create_task(work), 0
+        for each in (self._look_ups, self._intents, self._outcomes):
+            await each.drain()

@@ -122,14 +122,14 @@ class Limiter:
             if self._limits[1]:
                 owed = sum(each for _, each in asked) / rate(self._limits[1])
                 until = until._replace(tokens=until.tokens + owed)
-            row.requests_until, row.tokens_until = until
+            given = until
             for tokens, _ in asked:
                 # By what is given and not by the moment: no large request is passed by small ones.
                 is_settled = max(until) <= now + 1 + LATE_S
                 until, at = give(until, self._limits, tokens, now=now)
-                if is_settled:
-                    row.requests_until, row.tokens_until = until
+                given = until if is_settled else given
                 found.append((at, is_settled))
+            row.requests_until, row.tokens_until = given
             row.save()
         return found
 
@@ -176,7 +176,6 @@ class Health:
 
         Raises Outage where the endpoint was given up.
         """
-        self._check()
         await self._wait_as_asked()
         if self.is_open:
             async with self._probing:
@@ -186,7 +185,6 @@ class Health:
                     retry_after = self._last.retry_after if self._last else None
                     await asyncio.sleep(wait_before(tries, retry_after=retry_after))
                     await self._wait_as_asked()
-                    self._check()
                 if self.is_open:
                     yield
                     return
@@ -234,24 +232,18 @@ class Health:
             self._refusals, self._last = [*kept, error.message], error
 
     async def _wait_as_asked(self) -> None:
+        self._check()
         while (wait := self._not_before - time.monotonic()) > 0:
             # Spread over a tenth more, lest everybody comes back in the same moment.
             await asyncio.sleep(wait + 0.1 * self._retry_after_s * random.random())  # noqa: S311
+            self._check()
 
     def _check(self) -> None:
-        if self._last is None:
-            return
-        if len(self._refusals) >= REFUSALS:
-            raise _outage(self._last, refusals=len(self._refusals))
-        if self._failures >= SUSPICION + PATIENCE:
-            raise _outage(self._last)
+        refusals = len(self._refusals)
+        if self._last and (refusals >= REFUSALS or self._failures >= SUSPICION + PATIENCE):
+            raise _outage(self._last, refusals=refusals if refusals >= REFUSALS else 0)
 
 
 def _outage(last: LLMError, *, refusals: int = 0) -> Outage:
-    return Outage(
-        last.message,
-        maybe_paid=last.maybe_paid,
-        status=last.status,
-        error_class=last.error_class,
-        refusals=refusals,
-    )
+    paid, status, kind = last.maybe_paid, last.status, last.error_class
+    return Outage(last.message, maybe_paid=paid, status=status, error_class=kind, refusals=refusals)

@@ -201,15 +201,19 @@ class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
 
     def of(self, endpoint: Endpoint, model: str) -> "ModelProfile":
         """What is known of that model there; a new row where it is nothing."""
-        key = key_of(endpoint, model)
+        key = {"endpoint": endpoint.name, "address": _digest(endpoint), "model": model}
         return self.filter(**key).first() or ModelProfile(**key)
 
     def keep(self, endpoint: Endpoint, model: str, profile: Profile, refusal: str) -> None:
         """Ask the model so from now on, because of this refusal."""
-        words = refusal[:500]
-        others = [each for each in self.of(endpoint, model).refusals if each != words]
-        taught = {"profile": profile.stored, "refusals": [*others, words]}
-        self.update_or_create(**key_of(endpoint, model), defaults=taught)
+        row, words = self.of(endpoint, model), refusal[:500]
+        others = [each for each in row.refusals if each != words]
+        self.note(row, profile=profile.stored, refusals=[*others, words])
+
+    def note(self, row: "ModelProfile", **changes: Any) -> None:
+        """Write these fields of the row; it may have been made meanwhile."""
+        key = {"endpoint": row.endpoint, "address": row.address, "model": row.model}
+        self.update_or_create(**key, defaults=changes)
 
 
 class ModelProfile(models.Model):
@@ -249,11 +253,6 @@ class ModelProfile(models.Model):
         """The same in words, and the refusals that taught it."""
         refusals = (without_secrets(each, endpoint) for each in self.refusals)
         return self.asked(endpoint).words, tuple(refusals)
-
-
-def key_of(endpoint: Endpoint, model: str) -> dict[str, Any]:
-    """The fields that find the profile of a model at an endpoint."""
-    return {"endpoint": endpoint.name, "address": _digest(endpoint), "model": model}
 
 
 def _digest(endpoint: Endpoint) -> str:

@@ -164,11 +164,10 @@ def _decoder(key: str) -> json.JSONDecoder:
             raise _Unreadable(f'The answer gives "{key}" twice in one object.')
         return dict(pairs)
 
-    return json.JSONDecoder(object_pairs_hook=build, parse_constant=_refuse_constant)
+    def refuse(name: str) -> Never:
+        raise _Unreadable(f"The answer holds {name}, which is not JSON.")
 
-
-def _refuse_constant(name: str) -> Never:
-    raise _Unreadable(f"The answer holds {name}, which is not JSON.")
+    return json.JSONDecoder(object_pairs_hook=build, parse_constant=refuse)
 
 
 def storable(value: Any, depth: int = 0) -> Any:

@@ -4,17 +4,15 @@ A price is in USD per million tokens and is found by endpoint, model and day. Mo
 names have no price: their cost is unknown, and a run with a budget is refused.
 """
 
-import json
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Self
 
 from django.conf import settings
 
-from llm.endpoints import Endpoint, SettingsError
+from llm.endpoints import Endpoint, SettingsError, read_file
 from llm.profiles import most_input
 from llm.requests import Request, Usage
 
@@ -109,24 +107,9 @@ class PriceTable:
 
 def table() -> PriceTable:
     """The rows that come with Assay and those of the file ASSAY_PRICES. Raises SettingsError."""
-    supplied = _read(_SUPPLIED, _SUPPLIED.stat().st_mtime_ns)
-    if not settings.ASSAY_PRICES:
-        return supplied
-    path = Path(settings.ASSAY_PRICES)
-    try:
-        own = _read(path, path.stat().st_mtime_ns)
-    except OSError as error:
-        raise SettingsError(f"The price table {path} cannot be read: {error.strerror}.") from None
-    return PriceTable(supplied.rows + own.rows)
-
-
-@lru_cache(maxsize=8)
-def _read(path: Path, _changed_at: int) -> PriceTable:
-    try:
-        rows = json.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
-        return PriceTable.parse(rows)
-    except (ValueError, SettingsError) as error:
-        raise SettingsError(f"The price table {path.name}: {error}") from None
+    files = [_SUPPLIED, *([Path(settings.ASSAY_PRICES)] if settings.ASSAY_PRICES else [])]
+    found = [read_file(each, PriceTable.parse, what="The price table ") for each in files]
+    return PriceTable(sum((each.rows for each in found), ()))
 
 
 def _price(number: int, row: Any) -> Price:
@@ -139,24 +122,21 @@ def _price(number: int, row: Any) -> Price:
         valid_from = date.fromisoformat(row["valid_from"])
     except (TypeError, ValueError):
         raise SettingsError(f"{where}: valid_from is a day such as 2025-08-07.") from None
-    return Price(
-        endpoint=row["endpoint"],
-        model=row["model"],
-        valid_from=valid_from,
-        **{name: _amount(where, name, row[name]) for name in ("input", "cached", "output")},
+    read, cached, wrote = (
+        _amount(where, each, row[each]) for each in ("input", "cached", "output")
     )
+    return Price(read, cached, wrote, row["endpoint"], row["model"], valid_from)
 
 
 def _amount(where: str, name: str, value: Any) -> Decimal:
     # The ledger counts in millionths of a millionth of a dollar, so a price has six decimals.
     try:
         amount = Decimal("NaN") if isinstance(value, bool | float) else Decimal(value)
-        is_price = 0 <= amount <= _MOST and amount == round(amount, 6)
+        if 0 <= amount <= _MOST and amount == round(amount, 6):
+            return amount
     except (TypeError, ValueError, InvalidOperation):
-        is_price = False
-    if not is_price:
-        raise SettingsError(
-            f"{where}: {name} is an amount in USD per million tokens, from 0 to {_MOST}, "
-            "with 6 decimals at most."
-        )
-    return amount
+        pass
+    raise SettingsError(
+        f"{where}: {name} is an amount in USD per million tokens, from 0 to {_MOST}, "
+        "with 6 decimals at most."
+    )

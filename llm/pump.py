@@ -58,12 +58,6 @@ ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT", bound=Result)
 
 
-_NEXT: Final = {
-    False: "Resume the run when the endpoint answers again.",
-    True: "Choose another model or mend the endpoint, then resume the run.",
-}
-
-
 class Pump(ABC, Generic[ItemT, ResultT]):
     """One worker's drive of its share of a run. Database work happens in a thread of its own."""
 
@@ -85,6 +79,8 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         self._places = asyncio.Semaphore(2 * self.run.calls_in_flight)
         self._under_way: set[asyncio.Task[None]] = set()
         self._database = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pump-db")
+        # A database with a single writer: two threads would only wait for its lock.
+        self._shared = self._database if connection.vendor == "sqlite" else None
         self._results = Batcher(
             self._store, executor=self._database, limit=GROUP, linger_s=GROUP_SECONDS
         )
@@ -92,8 +88,14 @@ class Pump(ABC, Generic[ItemT, ResultT]):
 
     @classmethod
     def take_groups(cls, share: Share[Any], seconds: float | None) -> None:
-        """What a Drive does with its share of a run: see `drive`."""
-        cls(share, endpoints.get(share.run.endpoint), seconds=seconds).drive()
+        """Take groups until none is free or the time is up: then the run is released.
+
+        Where the budget is used up or an endpoint answers nobody, the run is paused with a reason.
+        Raises LostLease if the run was paused, cancelled or taken over meanwhile, Stopping if this
+        process is to end, Refused if the endpoint or the prompt is at fault.
+        """
+        pump = cls(share, endpoints.get(share.run.endpoint), seconds=seconds)
+        asyncio.run(pump._run_to_end())
 
     def prepare(self) -> None:
         """Read what all items share. Raises Refused where that is gone."""
@@ -119,15 +121,6 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         """What waits for its outcome, such as "3 pairs"."""
         return f"{self.run.waiting_items().count():,} {self.words[1]}"
 
-    def drive(self) -> None:
-        """Take groups until none is free or the time is up: then the run is released.
-
-        Where the budget is used up or an endpoint answers nobody, the run is paused with a reason.
-        Raises LostLease if the run was paused, cancelled or taken over meanwhile, Stopping if this
-        process is to end, Refused if the endpoint or the prompt is at fault.
-        """
-        asyncio.run(self._run_to_end())
-
     async def _run_to_end(self) -> None:
         self._unstored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         sys.setswitchinterval(min(_SWITCH_S, sys.getswitchinterval()))
@@ -137,10 +130,8 @@ class Pump(ABC, Generic[ItemT, ResultT]):
             gateways = Gateways(
                 concurrency=self.run.calls_in_flight,
                 known=[self.endpoint],
-                account_id=account.pk,
-                must_be_priced=account.limit_units is not None,
-                # A database with a single writer: two threads would only wait for its lock.
-                executor=self._database if connection.vendor == "sqlite" else None,
+                account=account,
+                executor=self._shared,
             )
             async with gateways:
                 await self._until_done(gateways)
@@ -157,7 +148,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
             done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for each in done:
                 each.result()  # a lost lease or a fault in any ends all
-            if self._is_their_own_fault():
+            if self._is_fed and self._is_their_own_fault():
                 await self._db(partial(self._store, self._halted))
                 self._halted = []
         except BaseException:
@@ -175,10 +166,9 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         of a run that was answered before. Otherwise nobody could ever finish it.
         """
         failures = self._failures()
-        if not self._is_fed or not all(isinstance(each, Outage) for each in failures):
-            return False
         taken = any(each.maybe_paid for each in failures)
-        return taken and (self.run.total == 1 or self._was_begun)
+        all_out = all(isinstance(each, Outage) for each in failures)
+        return taken and all_out and (self.run.total == 1 or self._was_begun)
 
     def _leave(self) -> None:
         """Give the run back if the time is up, or pause it with words for people."""
@@ -193,7 +183,10 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         if isinstance(failure, OverBudget):
             words = budget_words(self.payer(), waiting=self.waiting())
         else:
-            words = f"{failure.words} The other {self.words[1]} wait. {_NEXT[failure.refusals > 0]}"
+            then = "Resume the run when the endpoint answers again."
+            if failure.refusals:
+                then = "Choose another model or mend the endpoint, then resume the run."
+            words = f"{failure.words} The other {self.words[1]} wait. {then}"
         self._share.pause(pause_reason=words, error=words)
 
     def _failures(self) -> list[LLMError]:
@@ -210,12 +203,8 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         await self._results.drain()
 
     async def _work_all(self, gateways: Gateways) -> None:
-        await demand_answers(
-            self.run.asked,
-            find=gateways.endpoint,
-            embeds=self.embeds,
-            executor=self._database if connection.vendor == "sqlite" else None,
-        )
+        find, embeds = gateways.endpoint, self.embeds
+        await demand_answers(self.run.asked, find=find, embeds=embeds, executor=self._shared)
         async with asyncio.TaskGroup() as group:
             async for group_of, item in self._waiting():
                 await self._places.acquire()

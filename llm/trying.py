@@ -9,9 +9,8 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import partial
 from typing import Final
 
@@ -24,7 +23,7 @@ from llm.embeddings import embedding_request
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, WrongSetup, without_secrets
 from llm.gateway import Gateways
-from llm.models import Call, ModelProfile, key_of
+from llm.models import Call, ModelProfile
 from llm.practice.completion import CHECK
 from llm.prices import table
 from llm.requests import Reply, Request, object_schema
@@ -38,43 +37,44 @@ _MOST_TOKENS: Final = 1_000
 
 
 @dataclass(frozen=True)
-class Task:
-    """A model at an endpoint, and the roles that it has there; "" is the endpoint's own model."""
+class Trial:
+    """A model at an endpoint, with the roles that it has there; no model is the endpoint's own.
+
+    `known` is how it is asked and what came of its last trial, `call` that of a trial just made.
+    """
 
     endpoint: Endpoint
     model: str
     roles: tuple[str, ...]
+    known: ModelProfile = field(default_factory=ModelProfile)
+    call: Call | None = None
 
     @property
     def embeds(self) -> bool:
         """Whether it is asked for vectors; no model both writes and embeds."""
         return self.roles == (EMBEDDER,)
 
+    @property
+    def asked(self) -> str:
+        """How it is asked, in words."""
+        return "for vectors" if self.embeds else self.known.told(self.endpoint)[0]
 
-@dataclass(frozen=True)
-class EndpointCheck:
-    """What is known of a model, and what came of its last trial; no address and no key.
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """What taught that, without address or key."""
+        return self.known.told(self.endpoint)[1]
 
-    `asked` is how it is asked, `refusals` what taught that, `price` what a million tokens cost.
-    Tokens and USD are those of a trial just made. `fault` says why the last one had no answer.
-    """
-
-    endpoint: str
-    model: str
-    roles: tuple[str, ...]
-    asked: str
-    refusals: tuple[str, ...]
-    price: str
-    practice: bool = False
-    tried_at: datetime | None = None
-    seconds: float | None = None
-    fault: str = ""
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    usd: Decimal | None = None
+    @property
+    def price(self) -> str:
+        """What a million tokens cost."""
+        price = table().find(self.endpoint, self.model, on=datetime.now(UTC).date())
+        if price is None:
+            return "no price known"
+        read, wrote = (each.normalize() for each in (price.input, price.output))
+        return "free" if price.is_free else f"${read:f} in, ${wrote:f} out a million tokens"
 
 
-def tasks(endpoint: Endpoint, role: str = "") -> list[Task]:
+def trials(endpoint: Endpoint, role: str = "") -> list[Trial]:
     """Whom a trial of this endpoint asks: its own model and those of its roles, or of one role."""
     found: dict[tuple[str, bool], list[str]] = {} if role else {(endpoint.default_model, False): []}
     chosen = endpoints.roles()
@@ -84,16 +84,16 @@ def tasks(endpoint: Endpoint, role: str = "") -> list[Task]:
             found.setdefault((placed.default_model, each == EMBEDDER), []).append(each)
         elif role:
             found[endpoint.default_model, each == EMBEDDER] = [each]
-    return [Task(endpoint, model, tuple(names)) for (model, _), names in found.items()]
+    return [Trial(endpoint, model, tuple(names)) for (model, _), names in found.items()]
 
 
-def try_endpoint(endpoint: Endpoint, role: str = "") -> list[EndpointCheck]:
+def try_endpoint(endpoint: Endpoint, role: str = "") -> list[Trial]:
     """One tiny call to each of its models, at once, each new and paid for."""
 
-    async def try_all() -> list[EndpointCheck]:
+    async def try_all() -> list[Trial]:
         async with _gateways([endpoint]) as gateways:
-            trials = (_try(gateways, task) for task in tasks(endpoint, role))
-            return [tried for tried, _ in await asyncio.gather(*trials)]
+            made = (_try(gateways, trial) for trial in trials(endpoint, role))
+            return [trial for trial, _ in await asyncio.gather(*made)]
 
     return asyncio.run(try_all())
 
@@ -114,96 +114,63 @@ async def demand_answers(
         return
     roles = (EMBEDDER,) if embeds else ()
     # Where people judge alone nobody is asked, so no model is named.
-    to_check = [Task(find(name), model, roles) for name, model in dict.fromkeys(choices) if model]
-    async with _gateways([task.endpoint for task in to_check], executor) as gateways:
-        for task in to_check:
-            if task.endpoint.is_practice or await gateways.in_database(partial(_answers, task)):
+    to_try = [Trial(find(name), model, roles) for name, model in dict.fromkeys(choices) if model]
+    async with _gateways([each.endpoint for each in to_try], executor) as gateways:
+        for each in to_try:
+            if each.endpoint.is_practice:
                 continue
-            _, error = await _try(gateways, task)
-            if isinstance(error, WrongSetup):
-                raise Refused(error.words)
+            known = (await gateways.in_database(partial(standing, each))).known
+            if known.tried_at is None or known.fault:
+                _, error = await _try(gateways, each)
+                if isinstance(error, WrongSetup):
+                    raise Refused(error.words)
 
 
-def standing(task: Task, call: Call | None = None) -> EndpointCheck:
-    """What is known of this model without asking it, and of the `call` that was just made."""
-    row = ModelProfile.objects.of(task.endpoint, task.model)
-    asked, refusals = row.told(task.endpoint)
-    return EndpointCheck(
-        endpoint=task.endpoint.name,
-        model=task.model,
-        roles=task.roles,
-        asked="for vectors" if task.embeds else asked,
-        refusals=refusals,
-        price=_price(task.endpoint, task.model),
-        practice=task.endpoint.is_practice,
-        tried_at=row.tried_at,
-        seconds=row.latency_s,
-        fault=row.fault,
-        input_tokens=call.input_tokens if call else None,
-        output_tokens=call.output_tokens if call else None,
-        usd=call.usd if call else None,
-    )
-
-
-def _price(endpoint: Endpoint, model: str) -> str:
-    price = table().find(endpoint, model, on=datetime.now(UTC).date())
-    if price is None:
-        return "no price known"
-    if price.is_free:
-        return "free"
-    return f"${price.input.normalize():f} in, ${price.output.normalize():f} out a million tokens"
-
-
-def _answers(task: Task) -> bool:
-    row = ModelProfile.objects.of(task.endpoint, task.model)
-    return row.tried_at is not None and not row.fault
+def standing(trial: Trial, reply: Reply | None = None) -> Trial:
+    """The same with what is known of its model, and the call that brought this reply."""
+    known = ModelProfile.objects.of(trial.endpoint, trial.model)
+    call = Call.objects.get(pk=reply.call_id) if reply else None
+    return replace(trial, known=known, call=call)
 
 
 def _gateways(known: Iterable[Endpoint], executor: Executor | None = None) -> Gateways:
+    size = len(endpoints.ROLES)
     return Gateways(
-        known=known,
-        concurrency=len(endpoints.ROLES),
-        attempts=1,
-        deadline_s=DEADLINE_S,
-        executor=executor,
+        known=known, concurrency=size, attempts=1, deadline_s=DEADLINE_S, executor=executor
     )
 
 
-async def _try(gateways: Gateways, task: Task) -> tuple[EndpointCheck, LLMError | None]:
+async def _try(gateways: Gateways, trial: Trial) -> tuple[Trial, LLMError | None]:
     reply: Reply | None = None
     fault: LLMError | None = None
-    role = task.roles[0] if task.roles else "model"
+    role = trial.roles[0] if trial.roles else "model"
     try:
-        reply = await gateways.complete(_request(task), f"{CHECK}:{role}")
+        reply = await gateways.complete(_request(trial), f"{CHECK}:{role}")
     except LLMError as error:
         # Whoever is cut off has answered.
         fault = None if error.error_class is ErrorClass.CUT_OFF else error
-    return await gateways.in_database(partial(_noted, task, reply, fault)), fault
 
-
-def _noted(task: Task, reply: Reply | None, error: LLMError | None) -> EndpointCheck:
-    """The outcome, stored with what is known of the model."""
-    outcome = {
-        "tried_at": timezone.now(),
-        "latency_s": reply.elapsed_s if reply else None,
-        "fault": without_secrets(error.message, task.endpoint) if error else "",
-    }
-    key = key_of(task.endpoint, task.model)
-    ModelProfile.objects.update_or_create(**key, defaults=outcome)
-    return standing(task, Call.objects.get(pk=reply.call_id) if reply else None)
-
-
-def _request(task: Task) -> Request:
-    # Its own time makes each trial another request: an old answer tells nothing of now.
-    now = time.time_ns()
-    if task.embeds:
-        return embedding_request(
-            endpoint=task.endpoint.name, model=task.model, texts=[f"Is it so? {now}"]
+    def note() -> Trial:
+        ModelProfile.objects.note(
+            ModelProfile.objects.of(trial.endpoint, trial.model),
+            tried_at=timezone.now(),
+            latency_s=reply.elapsed_s if reply else None,
+            fault=without_secrets(fault.message, trial.endpoint) if fault else "",
         )
+        return standing(trial, reply)
+
+    return await gateways.in_database(note), fault
+
+
+def _request(trial: Trial) -> Request:
+    # Its own time makes each trial another request: an old answer tells nothing of now.
+    now, name = time.time_ns(), trial.endpoint.name
+    if trial.embeds:
+        return embedding_request(endpoint=name, model=trial.model, texts=[f"Is it so? {now}"])
     return Request(
-        endpoint=task.endpoint.name,
+        endpoint=name,
         role=CHECK,
-        model=task.model,
+        model=trial.model,
         messages=(
             {"role": "system", "content": "You are asked once, to see whether you answer."},
             {"role": "user", "content": 'Answer with the JSON object {"ok": true}.'},

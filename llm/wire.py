@@ -8,7 +8,7 @@ answer there only), and embeddings.
 import json
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from llm.profiles import Profile, messages_for
 from llm.requests import LENGTH, Message, Reply, Request, ToolCall, Usage
 
 _TOP_LOGPROBS: Final = 5
+_CALLED: Final = ("name", "arguments")
 # More than any model reads or writes: a larger number is no count.
 _MOST_TOKENS: Final = 10_000_000
 _MOST_DIMENSIONS: Final = 65_536
@@ -100,24 +101,20 @@ def _schema(request: Request) -> dict[str, Any]:
 
 
 def _chat_message(message: Message) -> Message:
-    calls = [
-        {
-            "id": call["id"],
-            "type": "function",
-            "function": {"name": call["name"], "arguments": call["arguments"]},
-        }
-        for call in message.get("tool_calls") or ()
-    ]
-    if not calls:
+    if not (calls := message.get("tool_calls")):
         return message
-    return {**message, "content": message.get("content") or None, "tool_calls": calls}
+    functions = [
+        {"id": call["id"], "type": "function", "function": {n: call[n] for n in _CALLED}}
+        for call in calls
+    ]
+    return {**message, "content": message.get("content") or None, "tool_calls": functions}
 
 
 def _read_chat(answer: Any, request: Request, elapsed_s: float) -> Reply:
     """The first choice."""
     choice = answer["choices"][0]
     message = choice["message"]
-    refusal = message.get("refusal")
+    refusal, calls = message.get("refusal"), message.get("tool_calls") or ()
     logprobs = (choice.get("logprobs") or {}).get("content") or None
     return Reply(
         text=storable(str(_text(message.get("content")) or refusal or "")),
@@ -125,9 +122,7 @@ def _read_chat(answer: Any, request: Request, elapsed_s: float) -> Reply:
         elapsed_s=elapsed_s,
         finish_reason="refusal" if refusal else str(choice.get("finish_reason") or ""),
         logprobs=storable(logprobs) if isinstance(logprobs, list) else None,
-        tool_calls=[
-            _tool_call(call["id"], call["function"]) for call in message.get("tool_calls") or ()
-        ],
+        tool_calls=[_tool_call(each["id"], each["function"]) for each in calls],
     )
 
 
@@ -136,8 +131,7 @@ def _tool_call(call_id: Any, function: Mapping[str, Any]) -> ToolCall:
     if not isinstance(arguments, str):  # Ollama's own form: an object
         arguments = json.dumps(arguments)
     named = {"id": str(call_id), "name": str(function["name"]), "arguments": arguments}
-    found: ToolCall = storable(named)
-    return found
+    return cast(ToolCall, storable(named))
 
 
 def _response_body(request: Request, profile: Profile, asked: dict[str, Any]) -> dict[str, Any]:
@@ -171,8 +165,7 @@ def _items(message: Message) -> Iterator[dict[str, Any]]:
     if message.get("content"):
         yield {"role": message["role"], "content": message["content"]}
     for call in message.get("tool_calls") or ():
-        called = {"call_id": call["id"], "name": call["name"], "arguments": call["arguments"]}
-        yield {"type": "function_call", **called}
+        yield {"type": "function_call", "call_id": call["id"], **{n: call[n] for n in _CALLED}}
 
 
 def _read_response(answer: Any, request: Request, elapsed_s: float) -> Reply:
@@ -180,6 +173,7 @@ def _read_response(answer: Any, request: Request, elapsed_s: float) -> Reply:
     parts = [part for item in output if item.get("type") == "message" for part in item["content"]]
     refusal = "".join(str(part["refusal"]) for part in parts if part.get("type") == "refusal")
     texts = [part for part in parts if part.get("type") == "output_text"]
+    calls = [item for item in output if item.get("type") == "function_call"]
     why = (answer.get("incomplete_details") or {}).get("reason")
     ended = LENGTH if why == "max_output_tokens" else str(why or "stop")
     return Reply(
@@ -188,11 +182,7 @@ def _read_response(answer: Any, request: Request, elapsed_s: float) -> Reply:
         elapsed_s=elapsed_s,
         finish_reason="refusal" if refusal else ended,
         logprobs=storable([each for part in texts for each in part.get("logprobs") or ()]) or None,
-        tool_calls=[
-            _tool_call(item["call_id"], item)
-            for item in output
-            if item.get("type") == "function_call"
-        ],
+        tool_calls=[_tool_call(each["call_id"], each) for each in calls],
     )
 
 
@@ -212,9 +202,8 @@ def _read_vectors(answer: Any, request: Request, elapsed_s: float) -> Reply:
 def _vector(given: Any) -> npt.NDArray[np.float32]:
     if isinstance(given, str):
         return np.frombuffer(b64decode(given, validate=True), LITTLE)
-    if not isinstance(given, list) or len(given) > _MOST_DIMENSIONS:
-        raise ValueError("That is no vector.")
-    if any(isinstance(number, bool) or not isinstance(number, int | float) for number in given):
+    is_short = isinstance(given, list) and len(given) <= _MOST_DIMENSIONS
+    if not is_short or not all(type(number) in (int, float) for number in given):
         raise ValueError("That is no vector.")
     return np.array(given, LITTLE)
 
@@ -228,23 +217,19 @@ def _text(content: Any) -> Any:
 
 def _usage(usage: Any, read: str, wrote: str) -> Usage | None:
     """The tokens as counted there; None, which is unknown and not free, where that is no count."""
+
+    def detail(of: str, name: str) -> int:
+        # Many endpoints leave details out or send them as null.
+        details = usage.get(f"{of}_tokens_details")
+        return _count((isinstance(details, Mapping) and details.get(name)) or 0)
+
     try:
         counted = _count(usage[f"{read}_tokens"])
-        return Usage(
-            input=counted,
-            cached_input=min(counted, _detail(usage, f"{read}_tokens_details", "cached_tokens")),
-            output=_count(usage[f"{wrote}_tokens"]),
-            reasoning=_detail(usage, f"{wrote}_tokens_details", "reasoning_tokens"),
-        )
+        cached = min(counted, detail(read, "cached_tokens"))
+        said, thought = _count(usage[f"{wrote}_tokens"]), detail(wrote, "reasoning_tokens")
+        return Usage(counted, cached, said, thought)
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
-
-
-def _detail(usage: Mapping[str, Any], group: str, name: str) -> int:
-    """A number from the details, which many endpoints leave out or send as null."""
-    details = usage.get(group)
-    value = details.get(name) if isinstance(details, Mapping) else None
-    return _count(value or 0)
 
 
 def _count(value: Any) -> int:

@@ -13,7 +13,6 @@ from corpus.cleaning.services import drop_cancelled
 from corpus.models import CleaningPreset, CleaningRun
 from kit.runs.models import RunStatus
 from kit.runs.sharing import Share
-from llm import endpoints
 from llm.drives import Drive
 
 
@@ -40,7 +39,7 @@ def _work(share: Share[CleaningRun], seconds: float | None) -> None:
         from corpus.cleaning.pages import CleaningPump as Pump  # the client is slow to import
     else:
         from corpus.cleaning.chunk_pump import ChunkPump as Pump  # type: ignore[assignment]
-    Pump(share, endpoints.get(run.endpoint), seconds=seconds).drive()
+    Pump.take_groups(share, seconds)
 
 
 CLEANINGS = Drive(

@@ -178,8 +178,7 @@ def _asking(computation: RunComputation) -> Asking | None:
         endpoint=endpoints.get(config["endpoint"]),
         model=config["model"],
         subject=f"run-computation:{computation.pk}",
-        account_id=computation.account_id,
-        must_be_priced=computation.budget_usd is not None,
+        account=computation.account,
         dimensions=config["dimensions"],
     )
 

@@ -23,6 +23,7 @@ from kit.errors import Refused
 from llm.embeddings import embedding_request, unpack
 from llm.endpoints import Endpoint
 from llm.gateway import Gateways
+from llm.models import Account
 from llm.trying import demand_answers
 
 # Texts of one request, and requests that are under way before their vectors are written.
@@ -42,8 +43,7 @@ class Asking:
     endpoint: Endpoint
     model: str
     subject: str
-    account_id: int | None = None
-    must_be_priced: bool = False
+    account: Account | None = None
     dimensions: int | None = None
     cut: int = 0
     _is_tried: bool = False
@@ -77,8 +77,7 @@ class Asking:
         async with Gateways(
             concurrency=settings.ASSAY_CALLS_IN_FLIGHT,
             known=[self.endpoint],
-            account_id=self.account_id,
-            must_be_priced=self.must_be_priced,
+            account=self.account,
         ) as gateways:
             if not self._is_tried:
                 seats = [(self.endpoint.name, self.model)]

@@ -20,19 +20,21 @@ class ModelSerializer(serializers.Serializer):
     USD are given of a trial just made, null where they are not known.
     """
 
-    endpoint = serializers.CharField()
+    endpoint = serializers.CharField(source="endpoint.name")
     model = serializers.CharField()
     roles = serializers.ListField(child=serializers.CharField())
-    practice = serializers.BooleanField()
+    practice = serializers.BooleanField(source="endpoint.is_practice")
     asked = serializers.CharField()
     refusals = serializers.ListField(child=serializers.CharField())
     price = serializers.CharField()
-    tried_at = serializers.DateTimeField(allow_null=True)
-    seconds = serializers.FloatField(allow_null=True)
-    fault = serializers.CharField()
-    input_tokens = serializers.IntegerField(allow_null=True)
-    output_tokens = serializers.IntegerField(allow_null=True)
-    usd = serializers.DecimalField(max_digits=18, decimal_places=12, allow_null=True)
+    tried_at = serializers.DateTimeField(source="known.tried_at", allow_null=True)
+    seconds = serializers.FloatField(source="known.latency_s", allow_null=True)
+    fault = serializers.CharField(source="known.fault")
+    input_tokens = serializers.IntegerField(source="call.input_tokens", allow_null=True)
+    output_tokens = serializers.IntegerField(source="call.output_tokens", allow_null=True)
+    usd = serializers.DecimalField(
+        max_digits=18, decimal_places=12, source="call.usd", allow_null=True
+    )
 
 
 class TrySerializer(serializers.Serializer):

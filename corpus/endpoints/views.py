@@ -13,7 +13,7 @@ from kit import audit, htmx
 from kit.errors import Refused
 from llm import endpoints
 from llm.endpoints import SettingsError
-from llm.trying import EndpointCheck, standing, tasks, try_endpoint
+from llm.trying import Trial, standing, trials, try_endpoint
 
 TEMPLATE = "corpus/endpoints/endpoints.html"
 
@@ -35,7 +35,7 @@ def endpoint_try(request: HttpRequest, slug: str) -> HttpResponse:
     return htmx.redirect(request, reverse("endpoints", args=[slug]))
 
 
-def try_for(access: Access, name: str, role: str = "") -> list[EndpointCheck]:
+def try_for(access: Access, name: str, role: str = "") -> list[Trial]:
     """Try the endpoint of that name, or its model of one role; an event says who paid for it.
 
     Raises Refused for a name or role that is not here.
@@ -54,18 +54,20 @@ def try_for(access: Access, name: str, role: str = "") -> list[EndpointCheck]:
     return try_endpoint(endpoint, role)
 
 
-def known() -> list[EndpointCheck]:
+def known() -> list[Trial]:
     """Every model at every endpoint as it stands. Raises SettingsError."""
-    return [standing(task) for each in endpoints.available() for task in tasks(each)]
+    return [standing(trial) for each in endpoints.available() for trial in trials(each)]
 
 
-def _context(access: Access, outcomes: list[EndpointCheck] | None = None) -> dict[str, Any]:
+def _context(access: Access, outcomes: list[Trial] | None = None) -> dict[str, Any]:
     found: dict[str, Any] = {"access": access}
     try:
         fresh = {(each.endpoint, each.model, each.roles): each for each in outcomes or []}
         rows = [fresh.get((each.endpoint, each.model, each.roles), each) for each in known()]
-        names = dict.fromkeys(each.endpoint for each in rows)
-        found["endpoints"] = [(n, [each for each in rows if each.endpoint == n]) for n in names]
+        names = dict.fromkeys(each.endpoint.name for each in rows)
+        found["endpoints"] = [
+            (n, [each for each in rows if each.endpoint.name == n]) for n in names
+        ]
     except SettingsError as error:
         found["fault"] = str(error)
     return found

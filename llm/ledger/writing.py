@@ -7,7 +7,7 @@ ask the same at the same time are both written down, and one answer stands.
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -151,8 +151,7 @@ def _insert(intents: Sequence[tuple[Intent, int]]) -> list[int]:
     now, owner = connection.ops.adapt_datetimefield_value(timezone.now()), worker_id()
     values: list[Any] = []
     for intent, attempt in intents:
-        request, price = intent.request, intent.price
-        stored = request.stored
+        request, price, stored = intent.request, intent.price, intent.request.stored
         if intent.profile is not None and intent.profile != Profile():
             # A label shows how its model was asked.
             stored["asked_as"] = intent.profile.stored
@@ -181,7 +180,7 @@ def _settle(outcomes: Sequence[Outcome]) -> list[Reply | None]:
     standing = _standing({row.key for row in rows.values()})
     # The row that stands must be the very one at hand, to be known again below.
     standing |= {row.key: row for row in rows.values() if row.status == Call.Status.ANSWERED}
-    moves: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    moves: dict[int, tuple[int, int]] = {}
     for pk, result in outcomes:
         row = rows[pk]
         before = row.units
@@ -189,15 +188,17 @@ def _settle(outcomes: Sequence[Outcome]) -> list[Reply | None]:
         if row.status == Call.Status.ANSWERED:
             standing[row.key] = row
         if row.account_id:
-            spent, reserved = moves[row.account_id]
-            after = row.units
-            moves[row.account_id] = (
-                spent + after[0] - before[0],
-                reserved + after[1] - before[1],
-            )
+            changes = zip(moves.get(row.account_id, (0, 0)), row.units, before, strict=True)
+            spent, reserved = (sum_ + now - then for sum_, now, then in changes)
+            moves[row.account_id] = spent, reserved
     update_rows(list(rows.values()), _SETTLED)
     move(moves)
-    return [_stands(rows[pk], standing) for pk, _ in outcomes]
+    # The answer that counts for each row that has one; a failed row has no text.
+    pairs = ((rows[pk], standing.get(rows[pk].key)) for pk, _ in outcomes)
+    return [
+        None if row.text is None or stands is None else _reply(stands, replayed=stands is not row)
+        for row, stands in pairs
+    ]
 
 
 def _apply(result: Reply | LLMError, row: Call, rival: Call | None) -> None:
@@ -229,24 +230,12 @@ def _apply(result: Reply | LLMError, row: Call, rival: Call | None) -> None:
             row.usd = price.cost(usage)
 
 
-def _stands(row: Call, standing: Mapping[str, Call]) -> Reply | None:
-    """The answer that counts for a row that has one; a failed row has no text."""
-    stands = standing.get(row.key)
-    if row.text is None or stands is None:
-        return None
-    return _reply(stands, replayed=stands is not row)
-
-
 def _reply(row: Call, *, replayed: bool) -> Reply:
     """The answer in an answered row."""
     usage = None
     if row.input_tokens is not None:
-        usage = Usage(
-            input=row.input_tokens,
-            cached_input=row.cached_tokens or 0,
-            output=row.output_tokens or 0,
-            reasoning=row.reasoning_tokens or 0,
-        )
+        told = row.cached_tokens or 0, row.output_tokens or 0, row.reasoning_tokens or 0
+        usage = Usage(row.input_tokens, *told)
     return Reply(
         text=row.text or "",
         usage=usage,

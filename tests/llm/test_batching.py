@@ -106,11 +106,10 @@ def test_draining_an_empty_batcher_returns() -> None:
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
-@pytest.mark.parametrize("results", [[], [1, 2]])
-def test_wrong_number_of_results_is_an_error(results: list[int]) -> None:
+def test_a_result_that_is_missing_is_an_error() -> None:
     async def run() -> None:
         with ThreadPoolExecutor(max_workers=1) as executor:
-            await Batcher(lambda items: results, executor=executor).put(1)
+            await Batcher(lambda items: [], executor=executor).put(1)
 
-    with pytest.raises(ValueError, match="came back as"):
+    with pytest.raises(ValueError, match="zip"):
         asyncio.run(run())

@@ -192,7 +192,7 @@ def run_gateway(spender: Account, *script: Step, questions: int, concurrency: in
         asked = (gateways.complete(request, "") for request in requests)
         return await asyncio.gather(*asked, return_exceptions=True), len(stub.asked)
 
-    paid = {"account_id": spender.pk, "prices": PRICES}
+    paid = {"account": spender, "prices": PRICES}
     return through(use, *script, concurrency=concurrency, **paid)
 
 

@@ -109,7 +109,7 @@ def test_ledger_keeps_vectors_and_hashes_and_the_account_pays() -> None:
 
     async def run() -> None:
         async with Stub(answer) as stub:
-            options = {"account_id": account.pk, "prices": prices, "concurrency": 2}
+            options = {"account": account, "prices": prices, "concurrency": 2}
             async with Gateways(known=[stub.endpoint], **options) as gateways:
                 first = await gateways.complete(TWO, "run-computation:1")
                 second = await gateways.complete(TWO, "run-computation:1")

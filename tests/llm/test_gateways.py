@@ -88,7 +88,7 @@ def test_model_without_a_price_is_refused_where_a_limit_is_kept() -> None:
             await gateways.complete(ask(endpoint="two", max_tokens=10), "")
         return len(two.asked)
 
-    options = {"prices": prices, "account_id": account.pk, "must_be_priced": True}
+    options = {"prices": prices, "account": account}
     assert with_two(ask_both, "yes", "yes", **options) == 0
     assert Call.objects.get().account_id == account.pk
 

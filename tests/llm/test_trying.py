@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from llm import endpoints
 from llm.embeddings import pack
 from llm.models import Call, ModelProfile
-from llm.trying import standing, tasks, try_endpoint
+from llm.trying import standing, trials, try_endpoint
 from tests.debate.answering import answering
 from tests.llm.stub import Step, after, completion, status
 
@@ -39,17 +39,17 @@ def shell(*arguments: str) -> str:
 def test_answer_is_told_with_how_the_model_was_asked(settings) -> None:
     with answering(settings, NO_TEMPERATURE, OK) as stub:
         (tried,) = try_endpoint(endpoints.get("default"))
-    assert tried.fault == ""
+    assert tried.known.fault == ""
     assert tried.asked == "max_tokens, no temperature, answers by JSON schema"
     assert len(tried.refusals) == 1
     assert "temperature" in tried.refusals[0]
-    assert (tried.input_tokens, tried.output_tokens, tried.usd) == (100, 20, None)
+    assert (tried.call.input_tokens, tried.call.output_tokens, tried.call.usd) == (100, 20, None)
     assert tried.price == "no price known"
-    assert tried.seconds is not None
+    assert tried.known.latency_s is not None
     assert [("temperature" in body) for body in stub.asked] == [True, False]
     assert stub.asked[0]["response_format"]["json_schema"]["name"] == "check"
     row = ModelProfile.objects.get()
-    assert (row.latency_s, row.fault) == (tried.seconds, "")
+    assert (row.latency_s, row.fault) == (tried.known.latency_s, "")
     assert row.tried_at is not None
     calls = Call.objects.order_by("pk")
     assert [(call.subject, call.account_id) for call in calls] == [("check:model", None)] * 2
@@ -58,7 +58,7 @@ def test_answer_is_told_with_how_the_model_was_asked(settings) -> None:
 def test_each_trial_asks_anew_and_is_not_replayed(settings) -> None:
     with answering(settings, OK) as stub:
         for _ in range(2):
-            assert try_endpoint(endpoints.get("default"))[0].fault == ""
+            assert try_endpoint(endpoints.get("default"))[0].known.fault == ""
     assert len(stub.asked) == 2
 
 
@@ -66,18 +66,18 @@ def test_each_trial_asks_anew_and_is_not_replayed(settings) -> None:
 def test_refusal_is_told_at_once_without_key_or_address(fault: Step, settings) -> None:
     with answering(settings, fault) as stub:
         (tried,) = try_endpoint(endpoints.get("default"))
-    assert tried.fault.startswith("HTTP ")
-    assert "sk-stub" not in tried.fault
-    assert "127.0.0.1" not in tried.fault
-    assert tried.seconds is None
+    assert tried.known.fault.startswith("HTTP ")
+    assert "sk-stub" not in tried.known.fault
+    assert "127.0.0.1" not in tried.known.fault
+    assert tried.known.latency_s is None
     assert len(stub.asked) == 1
-    assert ModelProfile.objects.get().fault == tried.fault
+    assert ModelProfile.objects.get().fault == tried.known.fault
 
 
 def test_a_refusal_that_quotes_the_address_is_told_without_it(settings) -> None:
     with answering(settings, refusal(401, "no key sk-stub at http://127.0.0.1:1/v1")):
         (tried,) = try_endpoint(endpoints.get("default"))
-    assert tried.fault == "HTTP 401: no key [key] at [address]"
+    assert tried.known.fault == "HTTP 401: no key [key] at [address]"
 
 
 def test_who_is_cut_off_has_answered(settings) -> None:
@@ -86,14 +86,14 @@ def test_who_is_cut_off_has_answered(settings) -> None:
     body["choices"][0]["finish_reason"] = "length"
     with answering(settings, status(200, body=body)):
         (tried,) = try_endpoint(endpoints.get("default"))
-    assert tried.fault == ""
+    assert tried.known.fault == ""
 
 
 def test_a_later_trial_that_is_answered_takes_the_fault_back(settings) -> None:
     with answering(settings, NO_KEY, OK):
         for fault in (True, False):
             (tried,) = try_endpoint(endpoints.get("default"))
-            assert bool(tried.fault) is fault
+            assert bool(tried.known.fault) is fault
     assert ModelProfile.objects.get().fault == ""
 
 
@@ -119,7 +119,7 @@ def test_a_roles_model_is_tried_as_the_role_asks(settings) -> None:
     with answering(settings, vectors()) as stub:
         settings.ASSAY_MODEL_OF_ROLE = {"embedder": "vectors-1"}
         (tried,) = try_endpoint(endpoints.get("default"), "embedder")
-    assert (tried.fault, tried.asked) == ("", "for vectors")
+    assert (tried.known.fault, tried.asked) == ("", "for vectors")
     assert (tried.model, tried.roles) == ("vectors-1", ("embedder",))
     assert stub.asked[0]["model"] == "vectors-1"
     assert len(stub.asked[0]["input"]) == 1
@@ -128,18 +128,22 @@ def test_a_roles_model_is_tried_as_the_role_asks(settings) -> None:
 
 def test_an_endpoint_has_its_own_model_and_those_of_its_roles(settings) -> None:
     settings.OPENAI_API_KEY, settings.ASSAY_MODEL = "sk-stub", "stub-1"
-    assert [(each.model, each.roles) for each in tasks(endpoints.get("default"))] == [
+    assert [(each.model, each.roles) for each in trials(endpoints.get("default"))] == [
         ("stub-1", ())
     ]
     settings.ASSAY_MODEL_OF_ROLE = {"judge": "small", "grader": "small", "embedder": "vectors-1"}
-    found = tasks(endpoints.get("default"))
+    found = trials(endpoints.get("default"))
     assert [(each.model, each.roles, each.embeds) for each in found] == [
         ("stub-1", (), False),
         ("small", ("judge", "grader"), False),
         ("vectors-1", ("embedder",), True),
     ]
     untried = standing(found[1])
-    assert (untried.tried_at, untried.fault, untried.price) == (None, "", "no price known")
+    assert (untried.known.tried_at, untried.known.fault, untried.price) == (
+        None,
+        "",
+        "no price known",
+    )
 
 
 def test_command_prints_what_came_of_every_model(settings) -> None:
@@ -178,4 +182,4 @@ def test_one_that_is_silent_is_not_waited_for_for_ever(settings, monkeypatch) ->
     monkeypatch.setattr("llm.trying.DEADLINE_S", 0.2)
     with answering(settings, after(1)):
         (tried,) = try_endpoint(endpoints.get("default"))
-    assert "No answer within 0.2 seconds" in tried.fault
+    assert "No answer within 0.2 seconds" in tried.known.fault

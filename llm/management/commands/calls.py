@@ -14,22 +14,9 @@ from django.db.models import QuerySet
 from kit.lists.csvfile import harmless
 from kit.lists.report_tables import csv_header, csv_rows
 from kit.templatetags.assay import in_words
+from llm.ledger import reading
 from llm.ledger.accounts import paying_runs
-from llm.ledger.reading import (
-    CALLS,
-    HEADER,
-    STATES,
-    TOTALS,
-    UNCOSTED,
-    begun_between,
-    grouped,
-    in_a_line,
-    lines,
-    spending,
-    totals,
-    totals_sheets,
-    without_texts,
-)
+from llm.ledger.reading import CALLS, STATES, TOTALS, in_a_line, spending
 from llm.models import Account, Call
 from llm.serializers import SpendingSerializer, as_totals
 
@@ -42,45 +29,42 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--benchmark", metavar="SLUG", help="of the runs of a benchmark")
-        parser.add_argument("--run", metavar="NAME", help='of a run, such as "debate run 12"')
+        add = parser.add_argument
+        add("--benchmark", metavar="SLUG", help="of the runs of a benchmark")
+        add("--run", metavar="NAME", help='of a run, such as "debate run 12"')
         for name in ("role", "model", "endpoint"):
-            parser.add_argument(f"--{name}")
-        parser.add_argument(
-            "--state", choices=[value for value, _ in STATES], help=f"{UNCOSTED}: of unknown cost"
-        )
-        parser.add_argument("--about", metavar="SUBJECT", help='such as "debate:12"')
-        parser.add_argument("--since", metavar="DAY", type=_day, help="begun on it or later")
-        parser.add_argument("--until", metavar="DAY", type=_day, help="begun on it or before")
-        parser.add_argument("--totals", choices=list(TOTALS), help="sums instead of calls")
-        parser.add_argument("--csv", metavar="FILE", help='every digit, into a file; "-" prints it')
-        parser.add_argument("--json", action="store_true", help="print the sums as JSON")
-        parser.add_argument("--limit", type=int, default=50, help="calls that are listed (50)")
+            add(f"--{name}")
+        states = [value for value, _ in STATES]
+        add("--state", choices=states, help=f"{reading.UNCOSTED}: of unknown cost")
+        add("--about", metavar="SUBJECT", help='such as "debate:12"')
+        add("--since", metavar="DAY", type=_day, help="begun on it or later")
+        add("--until", metavar="DAY", type=_day, help="begun on it or before")
+        add("--totals", choices=list(TOTALS), help="sums instead of calls")
+        add("--csv", metavar="FILE", help='every digit, into a file; "-" prints it')
+        add("--json", action="store_true", help="print the sums as JSON")
+        add("--limit", type=int, default=50, help="calls that are listed (50)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         calls, name = _asked(options), options["totals"]
+        totals = reading.totals(reading.grouped(calls), name) if name else []
         if options["csv"]:
             self._file(calls, options["csv"], name)
         elif options["json"]:
             data: dict[str, Any] = dict(SpendingSerializer(spending(calls)).data)
-            if name:
-                data["totals"] = as_totals(totals(grouped(calls), name))
-            self.stdout.write(json.dumps(data))
-        elif name:
-            for key, found in totals(grouped(calls), name):
+            self.stdout.write(json.dumps(data | ({"totals": as_totals(totals)} if name else {})))
+        else:
+            for key, found in totals:
                 words = (str(each) for name, each in key.items() if name != "account")
                 self.stdout.write(f"{'  '.join(words)}: {in_a_line(found)}")
-            self.stdout.write(f"All: {in_a_line(spending(calls))}")
-        else:
-            for each in without_texts(calls)[: options["limit"]]:
-                self.stdout.write(_line(each))
+            for call in reading.without_texts(calls)[: 0 if name else options["limit"]]:
+                self.stdout.write(_line(call))
             self.stdout.write(f"All: {in_a_line(spending(calls))}")
 
     def _file(self, calls: QuerySet[Call], path: str, name: str | None) -> None:
-        header: Sequence[str] = HEADER
-        rows: Iterable[Sequence[Any]] = lines(calls)
+        header: Sequence[str] = reading.HEADER
+        rows: Iterable[Sequence[Any]] = reading.lines(calls)
         if name:
-            (sheet,) = totals_sheets(grouped(calls), name)
+            (sheet,) = reading.totals_sheets(reading.grouped(calls), name)
             header, rows = csv_header(sheet), csv_rows(sheet)
         try:
             with ExitStack() as stack:
@@ -113,7 +97,7 @@ def _asked(options: dict[str, Any]) -> QuerySet[Call]:
         if each.name in ("role", "model", "endpoint", "state") and options[each.name]:
             calls = each.narrow(calls, options[each.name])
     until = options["until"]
-    return begun_between(calls, options["since"], until and until + timedelta(days=1))
+    return reading.begun_between(calls, options["since"], until and until + timedelta(days=1))
 
 
 def _day(text: str) -> date:

@@ -7,7 +7,7 @@ from django.db import DatabaseError
 
 from llm import endpoints
 from llm.endpoints import SettingsError
-from llm.trying import EndpointCheck, try_endpoint
+from llm.trying import Trial, try_endpoint
 
 
 class Command(BaseCommand):
@@ -26,10 +26,12 @@ class Command(BaseCommand):
         failed = 0
         try:
             with endpoints.practice_if_unconfigured(role) as first:
-                for endpoint in _chosen(options["name"], role, first):
-                    for tried in try_endpoint(endpoint, role):
-                        failed += bool(tried.fault)
-                        self.stdout.write(in_words(tried))
+                chosen = [first] if role else endpoints.available()
+                if options["name"]:
+                    chosen = [endpoints.get(options["name"])]
+                for tried in (each for one in chosen for each in try_endpoint(one, role)):
+                    failed += bool(tried.known.fault)
+                    self.stdout.write(in_words(tried))
         except SettingsError as error:
             raise CommandError(str(error)) from None
         except DatabaseError as error:
@@ -39,25 +41,21 @@ class Command(BaseCommand):
             raise CommandError(f"{failed} did not answer.")
 
 
-def in_words(tried: EndpointCheck) -> str:
+def in_words(tried: Trial) -> str:
     """The outcome of one trial in some lines."""
-    roles = f" ({', '.join(tried.roles)})" if tried.roles else ""
-    lines = [f"{tried.model} at {tried.endpoint}{roles}"]
-    if tried.fault:
-        lines.append(f"refused: {tried.fault}")
-    else:
+    roles, known, call = (
+        f" ({', '.join(tried.roles)})" if tried.roles else "",
+        tried.known,
+        tried.call,
+    )
+    outcome = f"refused: {known.fault}"
+    if not known.fault:
         tokens = "tokens not told"
-        if tried.input_tokens is not None:
-            tokens = f"{tried.input_tokens} tokens in, {tried.output_tokens} out"
-        seconds = "" if tried.seconds is None else f" in {tried.seconds:.2f} s"
-        lines.append(f"answered{seconds}, {tokens}")
-    usd = "" if tried.usd is None else f"; this call ${tried.usd.normalize():f}"
+        if call and call.input_tokens is not None:
+            tokens = f"{call.input_tokens} tokens in, {call.output_tokens} out"
+        seconds = "" if known.latency_s is None else f" in {known.latency_s:.2f} s"
+        outcome = f"answered{seconds}, {tokens}"
+    usd = f"; this call ${call.usd.normalize():f}" if call and call.usd is not None else ""
+    lines = [f"{tried.model} at {tried.endpoint.name}{roles}", outcome]
     lines += [f"asked: {tried.asked}", f"price: {tried.price}{usd}"]
-    lines += [f"learnt from: {each}" for each in tried.refusals]
-    return "\n  ".join(lines)
-
-
-def _chosen(name: str, role: str, first: endpoints.Endpoint) -> list[endpoints.Endpoint]:
-    if name:
-        return [endpoints.get(name)]
-    return [first] if role else endpoints.available()
+    return "\n  ".join([*lines, *(f"learnt from: {each}" for each in tried.refusals)])
