@@ -50,7 +50,15 @@ from corpus.models import (
 from debate.dream.prompting import PROMPTS
 from debate.models import AnswerRun, Debate, DebateRun, HintRun, Trial
 from debate.runs.prompts import write_prompt
-from evaluation.models import Experiment, NoiseCheck, Release, ReleasePush
+from evaluation.models import (
+    AgentItem,
+    AgentRun,
+    Experiment,
+    JudgeRun,
+    NoiseCheck,
+    Release,
+    ReleasePush,
+)
 from kit.account.links import create_link
 from llm.ledger.accounts import open_account
 from llm.models import Call
@@ -147,6 +155,14 @@ def make_everything(folder: Path) -> SimpleNamespace:
     compared = AnswerComparison.objects.create(
         benchmark=benchmark, seed=1, size=1, created_by=people["admin"], closed_at=timezone.now()
     )
+    agent_run = AgentRun.objects.create(
+        benchmark=benchmark,
+        name="agent",
+        retriever="bm25",
+        config={"k": 5, "rounds": 3},
+        endpoint="practice",
+        model="m",
+    )
     drafted = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
     return SimpleNamespace(
         answer=ReferenceAnswer.objects.create(
@@ -211,6 +227,16 @@ def make_everything(folder: Path) -> SimpleNamespace:
         vote=Vote.objects.create(case=case, voter=spare, label=1),
         batch=batch,
         call=call,
+        agent_run=agent_run,
+        agent_item=AgentItem.objects.create(run=agent_run, query=query),
+        judge_run=JudgeRun.objects.create(
+            benchmark=benchmark,
+            agent_run=agent_run,
+            mode="aspect_rubric",
+            config={"prompt": "", "prompt_version": 1},
+            endpoint="practice",
+            model="m",
+        ),
     )
 
 
@@ -228,6 +254,9 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
     if name == "favicon":
         return "/favicon.ico"
     keys: list[tuple[str, Any]] = [
+        ("agent-trace", world.agent_item),
+        ("agent-", world.agent_run),
+        ("judge-", world.judge_run),
         ("answer-run", world.answer_run),
         ("answer-items", world.answer_run),
         ("answer-pair", world.pair),

@@ -49,16 +49,36 @@ def alpha_by_round(
 
     A query without a search counts 0, one without gold that supports an aspect has no value.
     """
-    gold_ids = {pid for aspect in aspects.values() for pid in aspect.passages}
-    if not gold_ids:
-        return [None] * upto
-    labels = {"q": dict.fromkeys(sorted(gold_ids), 1)}
-    gold = Gold.of(labels, aspects={"q": dict(aspects)}, complete=False)
-    found: list[float | None] = []
+    return alphas({"q": rounds}, {"q": aspects}, upto, per_round)["q"]
+
+
+def alphas(
+    rounds: Mapping[str, Rounds],
+    aspects: Mapping[str, Mapping[str, Aspect]],
+    upto: int,
+    per_round: int = PER_ROUND,
+) -> dict[str, list[float | None]]:
+    """The same of many queries at once."""
+    labels = {
+        key: dict.fromkeys(sorted({pid for each in named.values() for pid in each.passages}), 1)
+        for key, named in aspects.items()
+        if key in rounds
+    }
+    found: dict[str, list[float | None]] = {key: [None] * upto for key in rounds}
+    labels = {key: own for key, own in labels.items() if own}
+    if not labels:
+        return found
+    gold = Gold.of(labels, aspects={key: dict(aspects[key]) for key in labels}, complete=False)
     for number in range(1, upto + 1):
-        listed, k = cumulative(rounds, number), per_round * number
-        run = Run.of({"q": {pid: float(-place) for place, pid in enumerate(listed)}})
-        found += score(run, gold, f"alpha_nDCG@{k}")[f"alpha_nDCG@{k}"].as_dict().values() or [None]
+        name = f"alpha_nDCG@{per_round * number}"
+        run = Run.of(
+            {
+                key: {pid: float(-at) for at, pid in enumerate(cumulative(rounds[key], number))}
+                for key in labels
+            }
+        )
+        for key, value in score(run, gold, name)[name].as_dict().items():
+            found[key][number - 1] = value
     return found
 
 

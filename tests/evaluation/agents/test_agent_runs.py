@@ -217,6 +217,12 @@ def test_agents_and_judges_from_the_shell(place, capsys) -> None:
     assert "is done: 4 judged" in capsys.readouterr().out
     call_command("judge_answers", slug, trial=True, json=True)
     assert set(json.loads(capsys.readouterr().out)["tiers"]) == {"completeness", "quality"}
+    call_command("agent_board", slug)
+    assert "# Fixed rounds\nrun,agent,retriever," in capsys.readouterr().out
+    call_command("agent_board", slug, json=True)
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)][0] == "fixed"
+    with pytest.raises(CommandError, match="no judge by judge run 999"):
+        call_command("agent_board", slug, judge=999)
     with pytest.raises(CommandError, match="Choose a computed run"):
         call_command("run_agent", slug, retriever="none")
     with pytest.raises(CommandError, match="no domain 'x'"):
