@@ -220,7 +220,7 @@ def test_agents_and_judges_from_the_shell(place, capsys) -> None:
     call_command("agent_board", slug)
     assert "# Fixed rounds\nrun,agent,retriever," in capsys.readouterr().out
     call_command("agent_board", slug, json=True)
-    assert [each["name"] for each in json.loads(capsys.readouterr().out)][0] == "fixed"
+    assert json.loads(capsys.readouterr().out)[0]["name"] == "fixed"
     with pytest.raises(CommandError, match="no judge by judge run 999"):
         call_command("agent_board", slug, judge=999)
     with pytest.raises(CommandError, match="Choose a computed run"):
