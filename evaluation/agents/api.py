@@ -13,7 +13,7 @@ from corpus.access import enter, enter_unblinded
 from corpus.models import Role
 from corpus.run_routes import OneRun, RunLimit, RunVerb
 from evaluation.agents import board
-from evaluation.agents.models import AgentItem, AgentRun, AnswerVerdict, JudgeRun
+from evaluation.agents.models import JUDGE_MODES, AgentItem, AgentRun, AnswerVerdict, JudgeRun
 from evaluation.agents.protocol.judging import JudgeMode
 from evaluation.agents.protocol.tools import TOKENIZERS
 from evaluation.agents.views import (
@@ -112,7 +112,7 @@ class NewJudgeRunSerializer(serializers.Serializer):
 
     agent_run = serializers.IntegerField(required=False, allow_null=True, default=None)
     mode = serializers.ChoiceField(
-        choices=[mode.value for mode in JudgeMode], required=False, default=JudgeMode.RUBRIC.value
+        choices=JUDGE_MODES, required=False, default=JudgeMode.RUBRIC.value
     )
     endpoint = serializers.CharField(required=False, allow_blank=True, default="")
     repetitions = serializers.IntegerField(required=False, default=1)

@@ -1,6 +1,6 @@
 """Search agents under test and the judging of their answers, as long work."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.db import models
 
@@ -8,6 +8,8 @@ from corpus.models import Benchmark, Query, RetrievalRun
 from evaluation.agents.protocol.judging import JudgeMode
 from llm.ledger.accounts import AskingRun
 from llm.models import Call
+
+JUDGE_MODES: Final = [(mode.value, mode.value) for mode in JudgeMode]
 
 
 class AgentRun(AskingRun):
@@ -111,7 +113,7 @@ class JudgeRun(AskingRun):
     agent_run = models.ForeignKey(
         AgentRun, null=True, on_delete=models.CASCADE, related_name="judge_runs"
     )
-    mode = models.CharField(max_length=14, choices=[(m.value, m.value) for m in JudgeMode])
+    mode = models.CharField(max_length=14, choices=JUDGE_MODES)
     repetitions = models.PositiveSmallIntegerField(default=1)
     config = models.JSONField(default=dict)
 
