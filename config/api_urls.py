@@ -61,4 +61,5 @@ urlpatterns = [
     path("", include("evaluation.leaderboard.api")),
     path("", include("evaluation.holes.api")),
     path("", include("evaluation.published.api")),
+    path("", include("evaluation.agents.api")),
 ]

@@ -42,5 +42,6 @@ NOUNS: dict[str, tuple[str, str]] = {
     "evaluation.holes": ("Missing labels", "Relevant passages that the gold does not know."),
     "evaluation.published": ("Published results", "Tables of papers beside ours."),
     "evaluation.agreement": ("Agreement", "How far labels can be trusted."),
+    "evaluation.agents": ("Search agents", "What agents find and answer with a retriever."),
     "evaluation.releases": ("Releases", "Drafts and final releases, and pushing them."),
 }

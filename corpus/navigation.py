@@ -90,6 +90,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
     ("Agents", "Agents"): (
         Page("Debate runs", "debate-runs", _readers_of_debates),
         Page("Pools", "pools", _seniors),
+        Page("Search agents", "agent-runs", _readers_of_debates, beside=("judge-runs/",)),
         Page("Experiments", "experiments", _readers_of_debates),
         Page("Prompts", "prompts", _admins, beside=("trials/",)),
         Page("Spending", "spending", _admins),
@@ -99,6 +100,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("Retrieval runs", "retrieval-runs"),
         Page("Missing labels", "holes"),
         Page("Agreement", "agreement", _seniors),
+        Page("Agent board", "agent-board", _readers_of_debates),
         Page("Published results", "published-tables"),
         Page("Releases", "releases", _admins, beside=("pushes/",)),
     ),

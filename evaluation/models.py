@@ -1,5 +1,14 @@
-"""Releases, which others download and cite, experiments, which compare runs, and kept scores."""
+"""Releases, which others download and cite, search agents, experiments and kept scores."""
 
+from evaluation.agents.models import (
+    JUDGE_MODES,
+    AgentItem,
+    AgentRun,
+    AgentState,
+    AnswerVerdict,
+    JudgeRun,
+    VerdictState,
+)
 from evaluation.experiments.models import Experiment
 from evaluation.releases.models import Release, ReleasePush, ReleaseState
 from evaluation.scores.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet

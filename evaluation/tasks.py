@@ -2,11 +2,14 @@
 
 from celery import shared_task
 
+from evaluation.agents.judging import JudgePump
+from evaluation.agents.running import AgentPump
 from evaluation.leaderboard import noise
-from evaluation.models import NoiseCheck, Release, ReleasePush, ScoreSheet
+from evaluation.models import AgentRun, JudgeRun, NoiseCheck, Release, ReleasePush, ScoreSheet
 from evaluation.releases import pushing
 from evaluation.releases.building import carry_out
 from evaluation.scores import sheets
+from llm.drives import Drive
 
 
 @shared_task(name="evaluation.build_release")
@@ -39,3 +42,24 @@ def check_noise(check_id: int) -> None:
     check = NoiseCheck.objects.select_related("benchmark").filter(pk=check_id).first()
     if check is not None and check.claim():
         noise.carry_out(check)
+
+
+@shared_task(name=AgentRun.task_name)
+def run_agent(run_id: int) -> None:
+    """Take part in a run of a search agent."""
+    AGENTS.take_part(run_id)
+
+
+@shared_task(name=JudgeRun.task_name)
+def judge_answers(run_id: int) -> None:
+    """Take part in judging answers."""
+    JUDGES.take_part(run_id)
+
+
+AGENTS = Drive(
+    AgentRun,
+    work=AgentPump.take_groups,
+    close=AgentRun.finish,
+    related=("benchmark", "retrieval_run"),
+)
+JUDGES = Drive(JudgeRun, work=JudgePump.take_groups, close=JudgeRun.finish)

@@ -139,8 +139,18 @@ class Job:
         return query.pk, pids, plain(found[1])
 
 
+Find = Callable[[Sequence[Asked]], Iterator[Ranked]]
+
+
 def rank(job: Job) -> tuple[Iterator[Ranked], bool]:
     """The lists of all queries, and whether the index was kept from before. Raises Refused."""
+    find, was_there = opened(job)
+    return find(job.queries), was_there
+
+
+def opened(job: Job) -> tuple[Find, bool]:
+    """What finds the lists of any queries in the job's index, which is made where it is missing;
+    and whether it was kept from before. Raises Refused."""
     method = job.config["method"]
     try:
         if method in (Method.BM25, Method.TFIDF):
@@ -173,7 +183,7 @@ def _scores(found: RankedList | None, excluded: set[str]) -> dict[str, float]:
     return {pid: score for pid, score in listed if score is not None}
 
 
-def _by_words(job: Job) -> tuple[Iterator[Ranked], bool]:
+def _by_words(job: Job) -> tuple[Find, bool]:
     method = job.config["method"]
     recipe = {"method": method, "analysis": analysis.NAME, "version": 1}
     if method == Method.BM25:
@@ -189,17 +199,17 @@ def _by_words(job: Job) -> tuple[Iterator[Ranked], bool]:
     folder, was_there = kept_index(job.corpus, recipe, build)
     index = postings.Postings.load(folder)
 
-    def lists() -> Iterator[Ranked]:
-        for query in job.queries:
+    def lists(queries: Sequence[Asked]) -> Iterator[Ranked]:
+        for query in queries:
             found = index.search(
                 query.text, job.reach, job.corpus.order, without=job.without(query)
             )
             yield job.ranked(query, found)
 
-    return lists(), was_there
+    return lists, was_there
 
 
-def _by_lsa(job: Job) -> tuple[Iterator[Ranked], bool]:
+def _by_lsa(job: Job) -> tuple[Find, bool]:
     dimensions = job.config["dimensions"]
     recipe = {
         "method": Method.LSA,
@@ -213,15 +223,15 @@ def _by_lsa(job: Job) -> tuple[Iterator[Ranked], bool]:
         lambda place: vectors.build_lsa(_counted(job), place, dimensions=dimensions),
     )
 
-    def lists() -> Iterator[Ranked]:
-        for group in _groups(job.queries):
-            queries = vectors.lsa_queries(folder, [query.text for query in group])
-            yield from _compared(job, folder, group, queries)
+    def lists(queries: Sequence[Asked]) -> Iterator[Ranked]:
+        for group in _groups(queries):
+            found = vectors.lsa_queries(folder, [query.text for query in group])
+            yield from _compared(job, folder, group, found)
 
-    return lists(), was_there
+    return lists, was_there
 
 
-def _by_model(job: Job) -> tuple[Iterator[Ranked], bool]:
+def _by_model(job: Job) -> tuple[Find, bool]:
     assert job.asking is not None
     asking, config = job.asking, job.config
     names = ("method", "endpoint", "model", "dimensions", "document_prefix")
@@ -238,13 +248,13 @@ def _by_model(job: Job) -> tuple[Iterator[Ranked], bool]:
 
     folder, was_there = kept_index(job.corpus, recipe, build)
 
-    def lists() -> Iterator[Ranked]:
-        texts = [query.text for query in job.queries]
-        rest = iter(job.queries)
+    def lists(queries: Sequence[Asked]) -> Iterator[Ranked]:
+        texts = [query.text for query in queries]
+        rest = iter(queries)
         for part in asking.vectors(texts, prefix=config["query_prefix"]):
             yield from _compared(job, folder, list(islice(rest, len(part))), part)
 
-    return lists(), was_there
+    return lists, was_there
 
 
 def _compared(

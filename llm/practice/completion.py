@@ -10,7 +10,8 @@ from dataclasses import replace
 from hashlib import blake2b, sha256
 from typing import Any
 
-from llm.practice.rules import ROLES, Answer, find_material
+from llm.practice.rules import ROLES, Answer, find_material, read_blocks, read_named
+from llm.practice.searching import NOTHING, next_query, quoted_answer, read_hits
 
 MODEL = "practice-1"
 DIMENSIONS = 256
@@ -120,6 +121,8 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
         name = str(body["response_format"]["json_schema"]["name"])
     except (KeyError, TypeError):
         name = ""
+    if not name and (evidence := _evidence(body, messages)) is not None:
+        return Answer(quoted_answer(_question(messages), evidence))
     found = next((m for m in reversed(messages) if m.get("role") == "tool"), None)
     if found and not name:  # free text: what the last tool returned
         return Answer(str(found.get("content") or "")[:_LONGEST_TEXT])
@@ -147,10 +150,45 @@ def _misread(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> floa
     return float(0.2 * temperature * (drawn / 2**31 - 1))
 
 
+def _question(messages: Sequence[Mapping[str, Any]]) -> str:
+    """The fenced question of whoever searches; "" where there is none."""
+    for message in messages:
+        if message.get("role") == "user" and isinstance(message.get("content"), str):
+            return read_blocks(message["content"]).get("query", "")
+    return ""
+
+
+def _evidence(
+    body: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]
+) -> dict[str, str] | None:
+    """What a search agent answers from, by id: what its searches returned, or what it is given;
+    None where nobody asks for that."""
+    last = str(messages[-1].get("content") or "")
+    given = [(line, text) for tag, line, text in read_named(last) if tag == "passage"]
+    if not _question(messages) or not (body.get("tools") or given or NOTHING in last):
+        return None
+    found: dict[str, str] = {}
+    for output in _outputs(messages):
+        for docid, text in read_hits(output):
+            found.setdefault(docid, text)
+    for line, text in given:
+        found.setdefault(line.strip().strip("[]"), text)
+    return found
+
+
+def _outputs(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [str(m.get("content") or "") for m in messages if m.get("role") == "tool"]
+
+
 def _tool_calls(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A call of the first tool as long as none was answered, with the question as its words."""
+    """A call of the first tool as long as none was answered, with the question as its words; of a
+    search agent, whose question stands in a block, as long as its rule says (searching.py)."""
     tools = body.get("tools")
-    if not isinstance(tools, list) or any(m.get("role") == "tool" for m in messages):
+    if not isinstance(tools, list):
+        return []
+    question, outputs = _question(messages), _outputs(messages)
+    searched = next_query(question, outputs) if question else None
+    if searched is None and (question or outputs):
         return []
     try:
         function = tools[0]["function"]
@@ -160,6 +198,7 @@ def _tool_calls(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> l
         raise Refusal("tools must be a list of functions with parameters.") from None
     material = find_material(messages)
     asked = material.query if material else str(messages[-1].get("content") or "")
+    asked = searched or asked
     arguments = {
         key: 5 if shape.get("type") == "integer" else asked
         for key, shape in properties.items()

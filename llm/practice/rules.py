@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from kit.boilerplate import without_boilerplate, without_menus
+from llm.practice.searching import likert_verdict, rubric_verdict
 from llm.practice.words import best_answer, in_order, quotes, reason, sentences, tokens
 
-_TAG = r"(query|answer|chunk|history|page|aspect|passage)-([0-9a-f]{16})"
+_TAG = r"(query|answer|chunk|history|page|aspect|passage|reference)-([0-9a-f]{16})"
 _OPENING = re.compile(rf"<{_TAG}>\n")
 _CLOSING = re.compile(rf"\n</{_TAG}>")
 _NUMBER = re.compile(r"^\(\d+\)[ \t]*", re.MULTILINE)
@@ -70,7 +71,7 @@ def find_material(messages: Sequence[Mapping[str, object]]) -> Material | None:
         if message.get("role") != "user" or not isinstance(text, str):
             continue
         blocks = read_blocks(text)
-        if blocks.keys() & {"chunk", "page", "passage"}:
+        if blocks.keys() & {"chunk", "page", "passage", "reference"}:
             answers = (part.strip() for part in _NUMBER.split(blocks.get("answer", "")))
             return Material(
                 query=blocks.get("query", ""),
@@ -298,6 +299,17 @@ def reference_answer(material: Material) -> Answer:
     return Answer({"answer": "\n\n".join(" ".join(said) for said in cited.values() if said)})
 
 
+def _judged(say: Callable[[Mapping[str, str], str], dict[str, Any]]) -> Role:
+    """The judge of an agent's answer, by the words of the aspects."""
+
+    def judge(material: Material) -> Answer:
+        lines = [(_ASPECT.search(line), text) for tag, line, text in material.named]
+        aspects = {found[0]: text for found, text in lines if found}
+        return Answer(say(aspects, "\n".join(material.answers)))
+
+    return judge
+
+
 def _confidence(overlap: float, *, turning_point: float) -> float:
     return round(0.55 + 0.44 * min(1.0, abs(overlap - turning_point) / 0.6), 4)
 
@@ -316,4 +328,6 @@ ROLES: Final[dict[str, Role]] = {
     "fast_clean": _cleaned(fast_clean),
     "splitter": _cleaned(split),
     "reference_answer": reference_answer,
+    "rubric_judge": _judged(rubric_verdict),
+    "likert_judge": _judged(likert_verdict),
 }

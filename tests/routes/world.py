@@ -52,7 +52,15 @@ from corpus.models import (
 from debate.dream.prompting import PROMPTS
 from debate.models import AnswerRun, Debate, DebateRun, HintRun, Trial
 from debate.runs.prompts import write_prompt
-from evaluation.models import Experiment, NoiseCheck, Release, ReleasePush
+from evaluation.models import (
+    AgentItem,
+    AgentRun,
+    Experiment,
+    JudgeRun,
+    NoiseCheck,
+    Release,
+    ReleasePush,
+)
 from kit.account.links import create_link
 from kit.models import Event
 from llm.ledger.accounts import open_account
@@ -154,6 +162,14 @@ def make_everything(folder: Path) -> SimpleNamespace:
         benchmark=benchmark, url="https://hook.test/", kinds=["runs"], seen=0
     )
     told = Event.objects.order_by("pk").first()
+    agent_run = AgentRun.objects.create(
+        benchmark=benchmark,
+        name="agent",
+        retriever="bm25",
+        config={"k": 5, "rounds": 3},
+        endpoint="practice",
+        model="m",
+    )
     drafted = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
     return SimpleNamespace(
         answer=ReferenceAnswer.objects.create(
@@ -220,6 +236,16 @@ def make_everything(folder: Path) -> SimpleNamespace:
         call=call,
         webhook=webhook,
         delivery=Delivery.objects.create(webhook=webhook, event=told, due_at=timezone.now()),
+        agent_run=agent_run,
+        agent_item=AgentItem.objects.create(run=agent_run, query=query),
+        judge_run=JudgeRun.objects.create(
+            benchmark=benchmark,
+            agent_run=agent_run,
+            mode="aspect_rubric",
+            config={"prompt": "", "prompt_version": 1},
+            endpoint="practice",
+            model="m",
+        ),
     )
 
 
@@ -237,6 +263,9 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
     if name == "favicon":
         return "/favicon.ico"
     keys: list[tuple[str, Any]] = [
+        ("agent-trace", world.agent_item),
+        ("agent-", world.agent_run),
+        ("judge-", world.judge_run),
         ("answer-run", world.answer_run),
         ("answer-items", world.answer_run),
         ("answer-pair", world.pair),

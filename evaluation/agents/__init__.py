@@ -1,0 +1,1 @@
+"""Search agents under test: what an agent finds and answers with a retriever."""

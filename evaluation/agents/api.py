@@ -1,0 +1,231 @@
+"""API of search agents: runs, traces, judging, the board."""
+
+from typing import Any
+
+from django.urls import path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
+
+from corpus.access import enter, enter_unblinded
+from corpus.models import Role
+from corpus.run_routes import OneRun, RunLimit, RunVerb
+from evaluation.agents import board
+from evaluation.agents.models import JUDGE_MODES, AgentItem, AgentRun, AnswerVerdict, JudgeRun
+from evaluation.agents.protocol.judging import JudgeMode
+from evaluation.agents.protocol.tools import TOKENIZERS
+from evaluation.agents.views import (
+    JUDGES,
+    READERS,
+    RUNS,
+    chosen,
+    forecast_of,
+    get_item,
+    get_judge_run,
+    get_run,
+    start,
+    start_judge,
+)
+from kit.api import RUN_FIELDS, ReportTableSerializer, Route
+from kit.lists.report_tables import as_data
+from llm.requests import EFFORTS
+from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
+
+
+class AgentRunSerializer(PaidSerializer, serializers.ModelSerializer):
+    """A run of a search agent; `config.rounds` is null where the agent decides when to stop."""
+
+    class Meta:
+        model = AgentRun
+        fields = [
+            *RUN_FIELDS,
+            *("name", "retrieval_run", "retriever", "repetitions", "config"),
+            *("endpoint", "model", "practice"),
+            *PAID_FIELDS,
+            "pause_reason",
+        ]
+
+
+class NewAgentRunSerializer(serializers.Serializer):
+    """A new run over the queries that have aspects; `rounds` null lets the agent decide."""
+
+    name = serializers.CharField(max_length=190, required=False, allow_blank=True, default="")
+    retriever = serializers.IntegerField(help_text="A retrieval run that was computed here.")
+    rounds = serializers.IntegerField(required=False, allow_null=True, default=None)
+    domain = serializers.CharField(required=False, allow_blank=True, default="")
+    sample = serializers.BooleanField(required=False, default=False)
+    repetitions = serializers.IntegerField(required=False, default=1)
+    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+    k = serializers.IntegerField(required=False, default=5)
+    snippet_tokens = serializers.IntegerField(required=False, default=2048)
+    tokenizer = serializers.ChoiceField(choices=TOKENIZERS, required=False, default=TOKENIZERS[0])
+    documents = serializers.BooleanField(required=False, default=False)
+    temperature = serializers.FloatField(min_value=0, max_value=2, required=False, default=0.0)
+    reasoning_effort = serializers.ChoiceField(
+        choices=EFFORTS, required=False, allow_blank=True, default="medium"
+    )
+    budget_usd = BudgetField(required=False, default=None)
+
+
+class AgentForecastSerializer(serializers.Serializer):
+    """What a run is likely to take."""
+
+    queries = serializers.IntegerField()
+    calls = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    usd = serializers.DecimalField(max_digits=18, decimal_places=6, allow_null=True)
+
+
+class AgentItemSerializer(serializers.ModelSerializer):
+    """One query of a run in one repetition; `round_count` is the R of AER."""
+
+    class Meta:
+        model = AgentItem
+        fields = ["id", "query", "repetition", "state", "round_count", "error"]
+
+
+class AgentTraceSerializer(AgentItemSerializer):
+    """The same with its turns and answers; calls are keys of the ledger."""
+
+    class Meta(AgentItemSerializer.Meta):
+        fields = [*AgentItemSerializer.Meta.fields, "turns", "answers"]
+
+
+class JudgeRunSerializer(PaidSerializer, serializers.ModelSerializer):
+    """A judge run; without an agent run the judge itself is tried."""
+
+    class Meta:
+        model = JudgeRun
+        fields = [
+            *RUN_FIELDS,
+            *("agent_run", "mode", "repetitions", "config", "endpoint", "model", "practice"),
+            *PAID_FIELDS,
+            "pause_reason",
+        ]
+
+
+class NewJudgeRunSerializer(serializers.Serializer):
+    """Whom to ask, and how; without `agent_run` the judge is tried on answers of known order."""
+
+    agent_run = serializers.IntegerField(required=False, allow_null=True, default=None)
+    mode = serializers.ChoiceField(
+        choices=JUDGE_MODES, required=False, default=JudgeMode.RUBRIC.value
+    )
+    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+    repetitions = serializers.IntegerField(required=False, default=1)
+    budget_usd = BudgetField(required=False, default=None)
+
+
+class VerdictSerializer(serializers.ModelSerializer):
+    """What a judge said of one answer."""
+
+    class Meta:
+        model = AnswerVerdict
+        fields = [
+            *("id", "item", "query", "round", "tier", "repetition", "state"),
+            *("quality", "completeness", "scores", "weights", "justification", "attempts", "error"),
+        ]
+
+
+class AgentRoutes(ViewSetMixin, Route):
+    """Search agents under test."""
+
+    @extend_schema(responses=AgentRunSerializer(many=True))
+    def agent_runs(self, request: Request, slug: str) -> Response:
+        """Runs, and starting one."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        rows = access.benchmark.agent_runs.select_related("account")
+        return self.page(rows, AgentRunSerializer)
+
+    @extend_schema(request=NewAgentRunSerializer, responses={202: AgentRunSerializer})
+    def start_agent(self, request: Request, slug: str) -> Response:
+        """Runs, and starting one."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = start(access, self.read(NewAgentRunSerializer))
+        return Response(AgentRunSerializer(run).data, status=202)
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(name)
+            for name in ("domain", "sample", "rounds", "repetitions", "k", "snippet_tokens")
+        ],
+        responses=AgentForecastSerializer,
+    )
+    def agent_forecast(self, request: Request, slug: str) -> Response:
+        """What a run would take."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        return Response(AgentForecastSerializer(forecast_of(access, request.query_params)).data)
+
+    @extend_schema(responses=AgentItemSerializer(many=True))
+    def agent_items(self, request: Request, slug: str, pk: int) -> Response:
+        """The queries of a run."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return self.page(get_run(access, pk).items.all(), AgentItemSerializer)
+
+    @extend_schema(responses=AgentTraceSerializer)
+    def agent_trace(self, request: Request, slug: str, pk: int) -> Response:
+        """One query of a run with all that the agent did."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return Response(AgentTraceSerializer(get_item(access, pk)).data)
+
+    @extend_schema(responses=JudgeRunSerializer(many=True))
+    def judge_runs(self, request: Request, slug: str) -> Response:
+        """Judge runs, and starting one."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        rows = access.benchmark.judge_runs.select_related("account")
+        return self.page(rows, JudgeRunSerializer)
+
+    @extend_schema(request=NewJudgeRunSerializer, responses={202: JudgeRunSerializer})
+    def start_judging(self, request: Request, slug: str) -> Response:
+        """Judge runs, and starting one."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(NewJudgeRunSerializer)
+        key = given.pop("agent_run")
+        run = start_judge(access, None if key is None else get_run(access, key), given)
+        return Response(JudgeRunSerializer(run).data, status=202)
+
+    @extend_schema(responses=VerdictSerializer(many=True))
+    def verdicts(self, request: Request, slug: str, pk: int) -> Response:
+        """The verdicts of a judge run."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return self.page(get_judge_run(access, pk).verdicts.all(), VerdictSerializer)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("judge", int), OpenApiParameter("gamma", float)],
+        responses=ReportTableSerializer(many=True),
+    )
+    def agent_board(self, request: Request, slug: str) -> Response:
+        """Retriever by agent under one judge: that of the judge run `judge`, or the newest."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        judge, gamma = chosen(access.benchmark, request.query_params)
+        found = board.board_of(access.benchmark, judge, gamma=gamma)
+        return Response(as_data(board.tables(found, judge, gamma=gamma)))
+
+
+_RUN: Any = {"pages": RUNS, "serializer_class": AgentRunSerializer}
+_JUDGE: Any = {"pages": JUDGES, "serializer_class": JudgeRunSerializer}
+_ALL = "b/<slug:slug>/agent-runs"
+_JUDGES = "b/<slug:slug>/judge-runs"
+_to = AgentRoutes.as_view
+urlpatterns = [
+    path(f"{_ALL}/", _to({"get": "agent_runs", "post": "start_agent"}), name="api-agent-runs"),
+    path(f"{_ALL}/forecast/", _to({"get": "agent_forecast"}), name="api-agent-forecast"),
+    path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_RUN), name="api-agent-run"),
+    path(f"{_ALL}/<int:pk>/queries/", _to({"get": "agent_items"}), name="api-agent-items"),
+    path(f"{_ALL}/<int:pk>/budget/", RunLimit.as_view(**_RUN), name="api-agent-run-budget"),
+    path(f"{_ALL}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_RUN), name="api-agent-run-verb"),
+    path(
+        "b/<slug:slug>/agent-traces/<int:pk>/",
+        _to({"get": "agent_trace"}),
+        name="api-agent-trace",
+    ),
+    path(f"{_JUDGES}/", _to({"get": "judge_runs", "post": "start_judging"}), name="api-judge-runs"),
+    path(f"{_JUDGES}/<int:pk>/", OneRun.as_view(**_JUDGE), name="api-judge-run"),
+    path(f"{_JUDGES}/<int:pk>/verdicts/", _to({"get": "verdicts"}), name="api-judge-verdicts"),
+    path(f"{_JUDGES}/<int:pk>/budget/", RunLimit.as_view(**_JUDGE), name="api-judge-run-budget"),
+    path(f"{_JUDGES}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_JUDGE), name="api-judge-run-verb"),
+    path("b/<slug:slug>/agent-board/", _to({"get": "agent_board"}), name="api-agent-board"),
+]

@@ -1,0 +1,204 @@
+"""Retriever by agent: the tables of fixed rounds and of agents that decide themselves."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django.urls import reverse
+
+from corpus.models import Benchmark
+from evaluation.agents.models import JudgeRun
+from evaluation.agents.protocol.measures import GAMMA
+from evaluation.agents.reading import Figures, Scored, figures_of
+from evaluation.published.services import plain
+from evaluation.published.services import tables as printed_tables
+from kit.charts.drawing import Drawing
+from kit.charts.plots import crosses
+from kit.lists.report_tables import Cell, ReportTable, measured, text
+
+_INTERVALS: Final = (
+    "Intervals: Student's t over queries, 95 %; repetitions are averaged in each query first."
+)
+_PRINTED: Final = {"fixed": "brightpro-fixed", "adaptive": "brightpro-adaptive"}
+
+
+def board_of(
+    benchmark: Benchmark, judge: JudgeRun | None, *, gamma: float = GAMMA
+) -> list[Figures]:
+    """Every run with an outcome, by name, under one judge."""
+    runs = benchmark.agent_runs.select_related("retrieval_run", "account", "benchmark")
+    found = [figures_of(run, judge, gamma=gamma) for run in runs.order_by("name")]
+    return [each for each in found if each.answered or each.failed]
+
+
+def tables(found: Sequence[Figures], judge: JudgeRun | None, *, gamma: float) -> list[ReportTable]:
+    """The board's tables; those without a run stay away."""
+    told = f"Judge: {judge.judge}." if judge else "Not judged yet."
+    if judge and judge.practice:
+        told += " The practice model judges by shared words; such scores say nothing of answers."
+    fixed = [each for each in found if each.run.rounds is not None]
+    adaptive = [each for each in found if each.run.rounds is None]
+    sheets = []
+    if fixed:
+        sheets += [_fixed(fixed, told), _printed("fixed", fixed)]
+    if adaptive:
+        sheets += [_adaptive(adaptive, told, gamma), _printed("adaptive", adaptive)]
+        sheets += [sheet for sheet in [_noise(adaptive)] if sheet.rows]
+    return sheets
+
+
+def charts(found: Sequence[Figures]) -> list[Drawing]:
+    """Completeness against cost, numbered as the rows of each table."""
+    drawn = []
+    for name, part in (
+        ("fixed", [each for each in found if each.run.rounds is not None]),
+        ("adaptive", [each for each in found if each.run.rounds is None]),
+    ):
+        rows: list[Any] = [
+            (str(number), each.run.name, each.usd, _last(each).mean)
+            for number, each in enumerate(part, start=1)
+        ]
+        words = {"fixed": "fixed rounds", "adaptive": "agents that decide themselves"}[name]
+        if any(each.usd.value for each in part):
+            drawn.append(
+                crosses(
+                    f"cost-{name}",
+                    f"Completeness against cost, {words}",
+                    ("dollars an answered query", "{:.3g}".format),
+                    ("completeness, 1 to 5", "{:.2f}".format),
+                    rows,
+                    limits=(1.0, 5.0),
+                )
+            )
+    return [each for each in drawn if each]
+
+
+def _last(each: Figures) -> Scored:
+    return each.by_round[-1].completeness if each.by_round else each.completeness
+
+
+def _fixed(found: Sequence[Figures], told: str) -> ReportTable:
+    most = max(len(each.by_round) for each in found)
+    heads = [
+        f"{name}, round {number}"
+        for number in range(1, most + 1)
+        for name in ("α-nDCG", "completeness", "quality")
+    ]
+    rows = []
+    for each in found:
+        cells: list[Cell] = []
+        for after in each.by_round:
+            cells += [
+                measured(after.alpha, "coefficient"),
+                _score(after.completeness),
+                _score(after.quality),
+            ]
+        cells += [text("–")] * (3 * most - len(cells))
+        rows.append((*_names(each), *cells, *_counts(each)))
+    notes = (
+        f"{told} α-nDCG@k after round r is that of the unique documents so far, at k times r.",
+        _INTERVALS,
+        *_bounds(
+            [(f"{e.run.name}, round {a.round}", a.quality) for e in found for a in e.by_round]
+        ),
+    )
+    header = ("run", "agent", "retriever", *heads, "failed", "USD a query")
+    return ReportTable("fixed", "Fixed rounds", header, tuple(rows), notes)
+
+
+def _adaptive(found: Sequence[Figures], told: str, gamma: float) -> ReportTable:
+    rows = tuple(
+        (
+            *_names(each),
+            measured(each.rounds, "coefficient"),
+            _score(each.completeness),
+            _score(each.quality),
+            measured(each.aer, "coefficient"),
+            Cell(each.unsearched, "number"),
+            *_counts(each),
+        )
+        for each in found
+    )
+    notes = (
+        f"{told} AER = quality times e^(-{gamma:g} (rounds - 1)), by query; traces without a round "
+        "are left out of it and counted.",
+        _INTERVALS,
+        *_bounds([(each.run.name, each.quality) for each in found]),
+    )
+    heads = ("rounds", "completeness", "quality", "AER", "never searched", "failed", "USD a query")
+    header = ("run", "agent", "retriever", *heads)
+    return ReportTable("adaptive", "The agent decides when to stop", header, rows, notes)
+
+
+def _noise(found: Sequence[Figures]) -> ReportTable:
+    rows = tuple(
+        (
+            text(each.run.name),
+            Cell(each.noise.queries, "number"),
+            Cell(each.noise.within, "coefficient"),
+            Cell(each.noise.between, "coefficient"),
+            Cell(each.noise.least, "coefficient"),
+        )
+        for each in found
+        if each.noise is not None
+    )
+    header = ("run", "queries", "variance within", "variance between", "must differ by")
+    notes = (
+        "Of quality, over queries with several repetitions. Two single runs over as many queries "
+        "must differ by the last number to mean anything: 1.96 times the root of twice the "
+        "variance within, over the queries.",
+    )
+    return ReportTable("noise", "What repeating alone does", header, rows, notes)
+
+
+def _printed(kind: str, found: Sequence[Figures]) -> ReportTable:
+    """The paper's table, with ours below the retriever of the same name."""
+    table = printed_tables()[_PRINTED[kind]]
+    ours: dict[str, list[Figures]] = {}
+    for each in found:
+        ours.setdefault(plain(each.run.retriever), []).append(each)
+    rows: list[tuple[Cell, ...]] = []
+    for name, values in table.rows:
+        rows.append((text(f"{name}, printed"), *(Cell(value, "coefficient") for value in values)))
+        rows += [
+            (text(f"ours: {each.run.name}"), *_as_printed(kind, each, len(values)))
+            for each in ours.get(plain(name), ())
+        ]
+    notes = ("α-nDCG is printed times 100. The paper's judge gives two points from 1 to 5.",)
+    title = f"As printed in {table.paper}, {table.where}"
+    return ReportTable(f"printed-{kind}", title, ("retriever", *table.columns), tuple(rows), notes)
+
+
+def _as_printed(kind: str, each: Figures, width: int) -> list[Cell]:
+    if kind == "adaptive":
+        means = [each.rounds, each.completeness.mean, each.quality.mean, each.aer]
+        return [Cell(found.value, "coefficient") for found in means]
+    cells: list[Cell] = []
+    for after in each.by_round:
+        alpha = after.alpha.value
+        cells.append(Cell(None if alpha is None else 100 * alpha, "coefficient"))
+        cells += [Cell(s.mean.value, "coefficient") for s in (after.completeness, after.quality)]
+    return [*cells, *[Cell(None)] * width][:width]
+
+
+def _names(each: Figures) -> tuple[Cell, ...]:
+    url = reverse("agent-run", args=[each.run.benchmark.slug, each.run.pk])
+    agent = f"{each.run.model} (practice)" if each.run.practice else each.run.model
+    return text(each.run.name, url), text(agent), text(each.run.retriever)
+
+
+def _counts(each: Figures) -> tuple[Cell, ...]:
+    return Cell(each.failed, "number"), Cell(each.usd.value, "usd")
+
+
+def _score(found: Scored) -> Cell:
+    return measured(found.mean, "coefficient")
+
+
+def _bounds(found: Sequence[tuple[str, Scored]]) -> tuple[str, ...]:
+    told = [
+        f"{name}: {each.failed} verdicts failed and are left out; with all of them worst the mean "
+        f"quality is {each.worst:.2f}, with all best {each.best:.2f}."
+        for name, each in found
+        if each.failed and each.worst is not None and each.best is not None
+    ]
+    return tuple(told)

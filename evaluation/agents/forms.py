@@ -1,0 +1,74 @@
+"""Forms that set up runs of search agents and of judges."""
+
+from typing import Any
+
+from django import forms
+
+from corpus.models import Benchmark
+from evaluation.agents.judging import MOST_REPETITIONS
+from evaluation.agents.judging import ROLE as JUDGE_ROLE
+from evaluation.agents.protocol.judging import JudgeMode
+from evaluation.agents.protocol.tools import TOKENIZERS
+from evaluation.agents.services import LIMITS, MOST_ROUNDS, ROLE, retrievers
+from llm.endpoints import endpoint_choices
+from llm.ledger.accounts import budget_field, effort_field
+
+
+class AgentForm(forms.Form):
+    """Which agent searches what with which retriever, for how much."""
+
+    name = forms.CharField(max_length=190, required=False, help_text="Empty: named by its parts.")
+    retriever = forms.ChoiceField(help_text="Retrieval runs that were computed here.")
+    rounds = forms.IntegerField(
+        label="Fixed rounds",
+        required=False,
+        min_value=1,
+        max_value=MOST_ROUNDS,
+        initial=3,
+        help_text="An answer is written after each. Empty: the agent decides when to stop.",
+    )
+    domain = forms.ChoiceField(required=False)
+    sample = forms.BooleanField(
+        label="The fixed sample of 25 queries a domain", required=False, initial=False
+    )
+    repetitions = forms.IntegerField(min_value=1, max_value=MOST_REPETITIONS, initial=1)
+    endpoint = forms.ChoiceField(label="Model endpoint")
+    k = forms.IntegerField(label="Documents of a search", initial=5)
+    snippet_tokens = forms.IntegerField(label="Tokens of a snippet", initial=2048)
+    tokenizer = forms.ChoiceField(choices=[(each, each) for each in TOKENIZERS])
+    documents = forms.BooleanField(label="Offer get_document as well", required=False)
+    temperature = forms.FloatField(min_value=0, max_value=2, initial=0.0)
+    reasoning_effort = effort_field()
+    budget_usd = budget_field()
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        names = [(each.name, each.name) for each in benchmark.domains.ready()]
+        fields["domain"].choices = [("", "All"), *names]
+        fields["endpoint"].choices = endpoint_choices(ROLE)
+        fields["retriever"].choices = [(each.pk, each.name) for each in retrievers(benchmark)]
+        fields["reasoning_effort"].initial = "medium"
+        for name in ("k", "snippet_tokens"):
+            low, high = LIMITS[name]
+            fields[name].min_value, fields[name].max_value = low, high
+
+
+class JudgeForm(forms.Form):
+    """Which model judges, how, and how often."""
+
+    endpoint = forms.ChoiceField(label="Model endpoint")
+    mode = forms.ChoiceField(
+        choices=[
+            (JudgeMode.RUBRIC.value, "a score for every aspect, and quality"),
+            (JudgeMode.LIKERT.value, "completeness and quality from 1 to 5"),
+        ],
+        help_text="Scores of the two are never in one mean.",
+    )
+    repetitions = forms.IntegerField(min_value=1, max_value=MOST_REPETITIONS, initial=1)
+    budget_usd = budget_field()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        fields["endpoint"].choices = endpoint_choices(JUDGE_ROLE)

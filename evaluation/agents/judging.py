@@ -1,0 +1,351 @@
+"""Judging agents' answers, and trying the judge itself on answers of known order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotate.answers.evidence import answers_in
+from annotate.models import Aspect
+from corpus.models import Benchmark, CorpusVersion, Query
+from evaluation.agents.models import (
+    AgentRun,
+    AgentState,
+    AnswerVerdict,
+    JudgeRun,
+    VerdictState,
+)
+from evaluation.agents.protocol.asking import prompt_of
+from evaluation.agents.protocol.judging import (
+    TIERS,
+    Exam,
+    Judge,
+    JudgeMode,
+    NoVerdict,
+    Verdict,
+    falls_strictly,
+    judge,
+    judge_request,
+    tiers_of,
+)
+from evaluation.agents.services import note
+from kit.errors import Refused
+from kit.runs.models import RunGroup, RunStatus, wake
+from kit.runs.moves import move_run
+from llm.endpoints import Endpoint, fence_key, in_role
+from llm.errors import LLMError, worst
+from llm.gateway import Gateways
+from llm.ledger.accounts import check_budget, open_account
+from llm.prices import table
+from llm.profiles import likely_input
+from llm.pump import Pump
+from llm.requests import EFFORTS, Usage
+
+ROLE: Final = "grader"
+MOST_REPETITIONS: Final = 20
+_LIKELY_OUTPUT: Final = 250
+NO_ANSWER: Final = "The agent gave no answer in this round."
+NO_ASPECTS: Final = "The query has no aspects any more."
+
+
+def start_judging(
+    *,
+    benchmark: Benchmark,
+    agent_run: AgentRun | None,
+    endpoint: Endpoint,
+    actor: User | None,
+    mode: str = JudgeMode.RUBRIC,
+    repetitions: int = 1,
+    temperature: float = 0.0,
+    reasoning_effort: str = "",
+    budget_usd: Decimal | None = None,
+    claimed: bool = False,
+) -> JudgeRun:
+    """Let a model judge every answer of an agent run; without one, references, their openings and
+    a platitude, to see whether the judge tells them apart.
+
+    Raises Refused where there is nothing to judge, where this judge failed its last such trial,
+    and for a budget that cannot be.
+    """
+    if mode not in list(JudgeMode):
+        raise Refused(f"The modes are {', '.join(JudgeMode)}.", field="mode")
+    if not 1 <= repetitions <= MOST_REPETITIONS:
+        raise Refused(f"Repetitions are 1 to {MOST_REPETITIONS}.", field="repetitions")
+    if not 0 <= temperature <= 2:
+        raise Refused("The temperature is a number from 0 to 2.", field="temperature")
+    if reasoning_effort not in ("", *EFFORTS):
+        raise Refused(f"The efforts are {', '.join(EFFORTS)}.", field="reasoning_effort")
+    endpoint = in_role(endpoint, ROLE)
+    check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
+    prompt = prompt_of(JudgeMode(mode).role)
+    if agent_run is not None:
+        _refuse_failed(benchmark, endpoint, mode, prompt.sha256)
+        rows = _answers_of(agent_run)
+    else:
+        rows = _tiers_of(benchmark)
+    if not rows:
+        raise Refused(
+            "This run has no answer to judge yet."
+            if agent_run
+            else "No query has aspects and a reference answer of 40 words or more."
+        )
+    with transaction.atomic():
+        run = JudgeRun.objects.create(
+            benchmark=benchmark,
+            agent_run=agent_run,
+            mode=mode,
+            repetitions=repetitions,
+            config={
+                "temperature": temperature,
+                "reasoning_effort": reasoning_effort,
+                "prompt": prompt.sha256,
+                "prompt_version": prompt.version,
+            },
+            endpoint=endpoint.name,
+            model=endpoint.default_model,
+            practice=endpoint.is_practice,
+            budget_usd=budget_usd,
+            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
+            total=len(rows) * repetitions,
+            created_by=actor,
+        )
+        AnswerVerdict.objects.bulk_create(
+            [
+                AnswerVerdict(run=run, repetition=number, **row)
+                for row in rows
+                for number in range(repetitions)
+            ],
+            batch_size=1000,
+        )
+        open_account(run)
+        verb = "judge answers" if agent_run else "try a judge"
+        note(run, actor, verb, answers=len(rows), repetitions=repetitions)
+        if claimed:
+            run.claim()
+        else:
+            wake(run)
+    return run
+
+
+def retry_failed(*, run: JudgeRun, actor: User | None) -> None:
+    """Judge again what got no verdict, and that alone; what was paid for is read again, not asked
+    again, so that only calls without an answer can end otherwise. Raises Refused."""
+    with transaction.atomic():
+        over = (RunStatus.DONE, RunStatus.FAILED)
+        move_run(run, RunStatus.QUEUED, actor=actor, verb="retry failed verdicts", sources=over)
+        failed = run.verdicts.filter(state=VerdictState.FAILED)
+        if not failed.update(state=VerdictState.WAITING, error=""):
+            raise Refused("No verdict of this run has failed.")
+        run.done = run.verdicts.exclude(state=VerdictState.WAITING).count()
+        run.save(update_fields=["done"])
+        wake(run)
+
+
+def judge_of(run: JudgeRun) -> Judge:
+    """The judge as it was frozen. Raises Refused where its prompt changed since."""
+    mode = JudgeMode(run.mode)
+    if prompt_of(mode.role).sha256 != run.config["prompt"]:
+        raise Refused("The judge's prompt changed since this run was made; start a new run.")
+    return Judge(
+        run.endpoint,
+        run.model,
+        mode,
+        temperature=run.config["temperature"],
+        reasoning_effort=run.config["reasoning_effort"],
+    )
+
+
+@dataclass(frozen=True)
+class Job:
+    """An answer that waits for its verdict; or why it cannot be judged."""
+
+    row: AnswerVerdict
+    exam: Exam | None
+    fault: str = ""
+    said: Verdict | NoVerdict | None = None
+    failure: LLMError | None = None
+
+
+class JudgePump(Pump[Job, Job]):
+    """One worker's drive of its share of a judge run."""
+
+    run: JudgeRun
+    words = ("answer", "answers")
+
+    def prepare(self) -> None:
+        """Who judges."""
+        self.judge = judge_of(self.run)
+
+    def read_group(self, group: RunGroup) -> Sequence[Job]:
+        """Waiting answers with what the judge is given."""
+        rows = group.within(self.run.waiting_items()).select_related("query__domain", "item")
+        return read_jobs(list(rows), self.run.benchmark)
+
+    async def work(self, item: Job, gateways: Gateways) -> Job:
+        """Ask until a reply is valid."""
+        if item.exam is None:
+            return item
+        steps = judge(item.exam, self.judge, self.key)
+        asked = next(steps)
+        try:
+            while True:
+                replies = [
+                    await gateways.complete(each, f"{each.role}:{item.row.pk}") for each in asked
+                ]
+                asked = steps.send(replies)
+        except StopIteration as end:
+            return replace(item, said=end.value)
+        except LLMError as error:
+            return replace(item, failure=worst([error]))
+
+    def store(self, results: Sequence[Job]) -> int:
+        """Verdicts of a group."""
+        for each in results:
+            _store(each)
+        return len(results)
+
+
+def read_jobs(rows: Sequence[AnswerVerdict], benchmark: Benchmark) -> list[Job]:
+    """These rows with question, aspects as they are now, reference and answer."""
+    queries = {row.query_id: row.query for row in rows}
+    aspects = aspects_of(list(queries))
+    references = references_of(benchmark, queries)
+    jobs = []
+    for row in rows:
+        reference = references.get(row.query_id, "")
+        answer = row.item.answer_after(row.round) if row.item else None
+        text = answer["text"] if answer else tiers_of(reference).get(row.tier, "")
+        own = tuple((each.k, each.content, each.weight) for each in aspects.get(row.query_id, ()))
+        fault = NO_ASPECTS if not own else "" if text else NO_ANSWER
+        exam = None if fault else Exam(row.query.text, own, reference, text, row.repetition)
+        jobs.append(Job(row, exam, fault))
+    return jobs
+
+
+def aspects_of(queries: Sequence[int]) -> dict[int, list[Aspect]]:
+    """Present aspects by query, by k."""
+    found: dict[int, list[Aspect]] = {}
+    rows = Aspect.objects.filter(query__in=queries, removed_at=None).order_by("query_id", "k")
+    for each in rows:
+        found.setdefault(each.query_id, []).append(each)
+    return found
+
+
+def references_of(benchmark: Benchmark, queries: Mapping[int, Query]) -> dict[int, str]:
+    """Published reference answers by query, in the ids of the current corpus version."""
+    version = CorpusVersion.objects.current(benchmark)
+    domains = {query.domain_id: query.domain for query in queries.values()}
+    return {
+        pk: published.text
+        for domain in domains.values()
+        for pk, published in answers_in(version, domain).items()
+        if pk in queries and published.text
+    }
+
+
+def forecast(
+    agent_run: AgentRun, endpoint: Endpoint | None, *, mode: str, repetitions: int = 1
+) -> dict[str, Any]:
+    """What judging a run's answers is likely to take; `usd` is None without a known price."""
+    rows = [AnswerVerdict(query=row.pop("query"), **row) for row in _answers_of(agent_run)]
+    jobs = read_jobs(rows, agent_run.benchmark)
+    who = Judge("", "", JudgeMode(mode))
+    asked = [judge_request(each.exam, who, fence_key()) for each in jobs if each.exam]
+    usage = Usage(
+        input=repetitions * sum(map(likely_input, asked)),
+        output=repetitions * len(asked) * _LIKELY_OUTPUT,
+    )
+    price = None
+    if endpoint is not None:
+        today = datetime.now(UTC).date()
+        price = table().find(endpoint, endpoint.default_model, on=today)
+    return {
+        "queries": len(asked) * repetitions,
+        "calls": len(asked) * repetitions,
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "usd": price.cost(usage) if price else None,
+    }
+
+
+def trial_of(run: JudgeRun) -> dict[str, list[float]] | None:
+    """Mean completeness and quality of each tier, in their order; None while one is missing."""
+    found: dict[str, list[float]] = {"completeness": [], "quality": []}
+    for tier in TIERS:
+        rows = run.verdicts.filter(tier=tier, state=VerdictState.JUDGED)
+        pairs = list(rows.values_list("completeness", "quality"))
+        if not pairs:
+            return None
+        found["completeness"].append(sum(pair[0] or 0 for pair in pairs) / len(pairs))
+        found["quality"].append(sum(pair[1] or 0 for pair in pairs) / len(pairs))
+    return found
+
+
+def _answers_of(agent_run: AgentRun) -> list[dict[str, Any]]:
+    done = agent_run.items.exclude(state__in=(AgentState.WAITING, AgentState.FAILED))
+    return [
+        {"item": item, "query": item.query, "round": answer["round"]}
+        for item in done.select_related("query__domain").order_by("pk")
+        for answer in item.answers
+    ]
+
+
+def _tiers_of(benchmark: Benchmark) -> list[dict[str, Any]]:
+    rows: QuerySet[Query] = Query.objects.in_benchmark(benchmark).select_related("domain")
+    queries = {query.pk: query for query in rows.order_by("pk")}
+    references = references_of(benchmark, queries)
+    aspects = aspects_of(list(references))
+    return [
+        {"query": queries[pk], "tier": tier}
+        for pk in sorted(references)
+        if pk in aspects
+        for tier in tiers_of(references[pk])
+    ]
+
+
+def _refuse_failed(benchmark: Benchmark, endpoint: Endpoint, mode: str, prompt: str) -> None:
+    """A judge that could not tell answers of known order apart is not asked about others."""
+    tried = JudgeRun.objects.filter(
+        benchmark=benchmark,
+        agent_run=None,
+        endpoint=endpoint.name,
+        model=endpoint.default_model,
+        mode=mode,
+        config__prompt=prompt,
+        status=RunStatus.DONE,
+    )
+    last = tried.order_by("-pk").first()
+    means = trial_of(last) if last else None
+    if means and not all(map(falls_strictly, means.values())):
+        raise Refused(
+            "This judge failed its last trial: reference, opening and platitude did not fall "
+            "strictly on both scores. Choose another judge.",
+            field="endpoint",
+        )
+
+
+def _store(job: Job) -> None:
+    row, said = job.row, job.said
+    row.state = VerdictState.FAILED
+    if job.failure is not None:
+        row.error = job.failure.words
+    elif said is None:
+        row.error = job.fault
+    else:
+        row.attempts, row.call_id = list(said.attempts), said.call or None
+        if isinstance(said, NoVerdict):
+            row.error = "No reply of the judge could be used."
+        else:
+            row.state = VerdictState.JUDGED
+            row.quality, row.completeness = said.quality, said.completeness
+            row.scores, row.justification = dict(said.scores), said.justification
+            row.error = f"Scores nobody asked for: {', '.join(said.extra)}." if said.extra else ""
+    if job.exam is not None:
+        row.weights = {f"a{k}": weight for k, _, weight in job.exam.aspects}
+    row.save()

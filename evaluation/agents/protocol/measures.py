@@ -1,0 +1,240 @@
+"""What a trace comes to: gold by round, repetitions, AER, noise (docs/protocol.md 3.4, 3.6, 6.13).
+
+Lists are of document ids by round: what the searches of a round returned, in the order of calls.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, sqrt
+from typing import Final
+
+from evaluation.agents.protocol.tools import Use
+from evaluation.metrics.gold import Aspect, Gold
+from evaluation.metrics.run import Run
+from evaluation.metrics.scoring import score
+
+GAMMA: Final = 0.05
+PER_ROUND: Final = 5
+Rounds = Mapping[int, Sequence[str]]
+
+
+def aer(quality: float, rounds: int, gamma: float = GAMMA) -> float:
+    """Quality times e^(-gamma (R - 1)). Raises ValueError for R below 1: such a run is left out."""
+    if rounds < 1:
+        raise ValueError("AER needs one round at least.")
+    return quality * exp(-gamma * (rounds - 1))
+
+
+def found_in(uses: Sequence[Use]) -> list[str]:
+    """What the searches of one round returned, in the order of calls."""
+    return [docid for use in uses for docid in use.docids]
+
+
+def round_count(rounds: Rounds) -> int:
+    """R: distinct rounds that returned a document."""
+    return sum(bool(found) for found in rounds.values())
+
+
+def cumulative(rounds: Rounds, upto: int) -> list[str]:
+    """Unique documents of the rounds up to this one, first seen first."""
+    seen = (docid for number in sorted(rounds) if number <= upto for docid in rounds[number])
+    return list(dict.fromkeys(seen))
+
+
+def alpha_by_round(
+    rounds: Rounds, aspects: Mapping[str, Aspect], upto: int, per_round: int = PER_ROUND
+) -> list[float | None]:
+    """alpha-nDCG at 5, 10, 15, ... of the list so far, after each round up to `upto`.
+
+    A query without a search counts 0, one without gold that supports an aspect has no value.
+    """
+    return alphas({"q": rounds}, {"q": aspects}, upto, per_round)["q"]
+
+
+def alphas(
+    rounds: Mapping[str, Rounds],
+    aspects: Mapping[str, Mapping[str, Aspect]],
+    upto: int,
+    per_round: int = PER_ROUND,
+) -> dict[str, list[float | None]]:
+    """The same of many queries at once."""
+    labels = {
+        key: dict.fromkeys(sorted({pid for each in named.values() for pid in each.passages}), 1)
+        for key, named in aspects.items()
+        if key in rounds
+    }
+    found: dict[str, list[float | None]] = {key: [None] * upto for key in rounds}
+    labels = {key: own for key, own in labels.items() if own}
+    if not labels:
+        return found
+    gold = Gold.of(labels, aspects={key: dict(aspects[key]) for key in labels}, complete=False)
+    for number in range(1, upto + 1):
+        name = f"alpha_nDCG@{per_round * number}"
+        run = Run.of(
+            {
+                key: {pid: float(-at) for at, pid in enumerate(cumulative(rounds[key], number))}
+                for key in labels
+            }
+        )
+        for key, value in score(run, gold, name)[name].as_dict().items():
+            found[key][number - 1] = value
+    return found
+
+
+@dataclass(frozen=True)
+class Covered:
+    """How far an aspect was found: gold found of gold there is, and the first round with any."""
+
+    name: str
+    weight: float
+    found: tuple[str, ...]
+    there: int
+    first_round: int | None
+
+
+def coverage(rounds: Rounds, aspects: Mapping[str, Aspect]) -> list[Covered]:
+    """Every aspect with its gold."""
+    first = first_rounds(rounds)
+    table = []
+    for name, aspect in aspects.items():
+        found = sorted(
+            (pid for pid in aspect.passages if pid in first), key=lambda p: (first[p], p)
+        )
+        when = first[found[0]] if found else None
+        table.append(Covered(name, aspect.weight, tuple(found), len(aspect.passages), when))
+    return table
+
+
+def first_rounds(rounds: Rounds) -> dict[str, int]:
+    """The round in which each document was first returned."""
+    first: dict[str, int] = {}
+    for number in sorted(rounds):
+        for docid in rounds[number]:
+            first.setdefault(docid, number)
+    return first
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A document that came more than once; `weight` is its aspect's, None where it is no gold."""
+
+    docid: str
+    times: int
+    weight: float | None
+
+
+@dataclass(frozen=True)
+class Repetitions:
+    """The repetition table: what is no gold, and gold that came again and again; most first."""
+
+    other: tuple[Repeated, ...]
+    gold: tuple[Repeated, ...]
+
+    @property
+    def other_times(self) -> int:
+        """Subtotal of what is no gold."""
+        return sum(each.times for each in self.other)
+
+    @property
+    def gold_times(self) -> int:
+        """Subtotal of overused gold."""
+        return sum(each.times for each in self.gold)
+
+
+def repetitions(rounds: Rounds, weights: Mapping[str, float]) -> Repetitions:
+    """Documents that searches returned more than once; `weights` by gold document."""
+    times = Counter(docid for found in rounds.values() for docid in found)
+    rows = [
+        Repeated(docid, count, weights.get(docid))
+        for docid, count in sorted(times.items(), key=lambda pair: (-pair[1], pair[0]))
+        if count > 1
+    ]
+    return Repetitions(
+        tuple(row for row in rows if row.weight is None),
+        tuple(row for row in rows if row.weight is not None),
+    )
+
+
+def novelty(rounds: Rounds) -> dict[int, float | None]:
+    """Of each round the share of its documents that no round before returned; None without any."""
+    seen: set[str] = set()
+    found: dict[int, float | None] = {}
+    for number in sorted(rounds):
+        here = set(rounds[number])
+        found[number] = len(here - seen) / len(here) if here else None
+        seen |= here
+    return found
+
+
+def gold_weights(aspects: Mapping[str, Aspect]) -> dict[str, float]:
+    """The weight of each gold document's aspect; of several the highest."""
+    found: dict[str, float] = {}
+    for aspect in aspects.values():
+        for pid in aspect.passages:
+            found[pid] = max(found.get(pid, 0.0), aspect.weight)
+    return found
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Repetitions of items: population sigma of each, their mean and maximum."""
+
+    items: int
+    mean: float | None
+    most: float | None
+
+
+def spread(repeated: Collection[Sequence[float]]) -> Spread:
+    """How much repetitions of an item differ, over items with two of them at least."""
+    sigmas = [_sigma(each) for each in repeated if len(each) > 1]
+    if not sigmas:
+        return Spread(0, None, None)
+    return Spread(len(sigmas), sum(sigmas) / len(sigmas), max(sigmas))
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Variance of single values within and between queries.
+
+    Two single runs over `queries` must differ by `least` for the difference of their means to
+    exceed what repeating alone does, in 95 of 100 pairs of runs.
+    """
+
+    queries: int
+    within: float
+    between: float
+    least: float
+
+
+def noise(repeated: Collection[Sequence[float]]) -> Noise | None:
+    """Of queries with two repetitions at least; None without any.
+
+    `within` is the mean sample variance of a query's repetitions, `between` the sample variance of
+    the queries' means. `least` = 1.96 sqrt(2 within / queries).
+    """
+    lists = [each for each in repeated if len(each) > 1]
+    if not lists:
+        return None
+    means = [sum(each) / len(each) for each in lists]
+    within = sum(_sigma(each) ** 2 * len(each) / (len(each) - 1) for each in lists) / len(lists)
+    between = _sigma(means) ** 2 * len(means) / (len(means) - 1) if len(means) > 1 else 0.0
+    return Noise(len(lists), within, between, 1.96 * sqrt(2 * within / len(lists)))
+
+
+def calibration_error(stated: Sequence[tuple[float, float]], bins: int) -> float | None:
+    """Expected calibration error of (confidence, was right), both from 0 to 1, in bins of equal
+    count: every pair is in one bin, also where the count does not divide. None without a pair."""
+    ordered = sorted(stated)
+    n, error = len(ordered), 0.0
+    if not n:
+        return None
+    for number in range(bins):
+        part = ordered[n * number // bins : n * (number + 1) // bins]
+        error += abs(sum(c for c, _ in part) - sum(right for _, right in part)) / n
+    return error
+
+
+def _sigma(values: Sequence[float]) -> float:
+    mean = sum(values) / len(values)
+    return sqrt(sum((value - mean) ** 2 for value in values) / len(values))

@@ -1,0 +1,218 @@
+"""What runs of agents came to, under one judge: by round where rounds are fixed, or as a whole."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from django.db.models import QuerySet
+
+from corpus.models import Benchmark
+from corpus.versions.services import stored
+from evaluation.agents.models import AgentItem, AgentRun, AgentState, JudgeRun, VerdictState
+from evaluation.agents.protocol.judging import BEST, WORST
+from evaluation.agents.protocol.measures import GAMMA, Noise, aer, alphas, noise
+from evaluation.content.reading import read_queries
+from evaluation.content.view import frozen, view_of
+from evaluation.metrics.gold import Aspect
+from kit.stats.means import Mean, mean
+
+# What makes two judge runs the same judge.
+_SAME: Final = ("endpoint", "model", "mode")
+Aspects = Mapping[int, Mapping[str, Aspect]]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Means over queries of one score, with what failed left out; and counting it as worst, as
+    best. `failed` counts verdicts."""
+
+    mean: Mean
+    failed: int = 0
+    worst: float | None = None
+    best: float | None = None
+
+
+@dataclass(frozen=True)
+class AfterRound:
+    """What was there after a round."""
+
+    round: int
+    alpha: Mean
+    completeness: Scored
+    quality: Scored
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One run under one judge, or unjudged.
+
+    `rounds`, `completeness`, `quality` and `aer` are of an agent that decides itself; `unsearched`
+    counts its traces without a round, which AER leaves out.
+    """
+
+    run: AgentRun
+    by_round: Sequence[AfterRound] = ()
+    rounds: Mean = field(default_factory=lambda: Mean(0))
+    completeness: Scored = field(default_factory=lambda: Scored(Mean(0)))
+    quality: Scored = field(default_factory=lambda: Scored(Mean(0)))
+    aer: Mean = field(default_factory=lambda: Mean(0))
+    unsearched: int = 0
+    failed: int = 0
+    answered: int = 0
+    noise: Noise | None = None
+
+    @property
+    def usd(self) -> Mean:
+        """Dollars of the run for each answered query."""
+        spent = float(self.run.spent_usd)
+        return Mean(self.answered, spent / self.answered if self.answered else None)
+
+
+def judges(benchmark: Benchmark) -> list[JudgeRun]:
+    """The newest judge run of every judge: one endpoint, model, mode and prompt."""
+    found: dict[tuple[object, ...], JudgeRun] = {}
+    for run in benchmark.judge_runs.filter(agent_run__isnull=False).order_by("-pk"):
+        found.setdefault(_judge_key(run), run)
+    return list(found.values())
+
+
+def aspects_here(run: AgentRun, *, only: int | None = None) -> Aspects:
+    """Aspects with the passages that support them in the corpus version that was searched, by
+    query; of one query with `only`."""
+    key = run.retrieval_run.corpus_version_id if run.retrieval_run else None
+    found: dict[int, Mapping[str, Aspect]] = {}
+    domains = set(run.items.order_by().values_list("query__domain", flat=True))
+    if only is not None:
+        domains = set(run.items.filter(query=only).values_list("query__domain", flat=True))
+    with frozen():
+        view = view_of(run.benchmark, stored(run.benchmark, key))
+        for domain in view.splits.values():
+            if domain.pk in domains:
+                for record in read_queries(view, domain, only=only, with_answers=False):
+                    found[record.pk] = {
+                        f"a{each.k}": Aspect(float(each.weight), each.passages)
+                        for each in record.aspects
+                    }
+    return found
+
+
+def figures_of(run: AgentRun, judge: JudgeRun | None, *, gamma: float = GAMMA) -> Figures:
+    """The run under the judge that this judge run is of; without one, what needs no judge."""
+    items = list(run.items.exclude(state=AgentState.WAITING).order_by("pk"))
+    done = [each for each in items if each.state != AgentState.FAILED]
+    verdicts = _verdicts(run, judge)
+    failed, answered = len(items) - len(done), len(done)
+    if run.rounds is not None:
+        by_round = _by_round(run, done, verdicts)
+        return Figures(run, by_round=by_round, failed=failed, answered=answered)
+    qualities: dict[int, list[float]] = defaultdict(list)
+    rewards: dict[int, list[float]] = defaultdict(list)
+    for item in done:
+        marks = [q for q, _ in verdicts.get((item.pk, 0), ()) if q is not None]
+        if marks:
+            quality = sum(marks) / len(marks)
+            qualities[item.query_id].append(quality)
+            if item.round_count:
+                rewards[item.query_id].append(aer(quality, item.round_count, gamma))
+    return Figures(
+        run,
+        rounds=_mean_by_query((i.query_id, float(i.round_count or 0)) for i in done),
+        completeness=_scored(done, verdicts, 0, 1),
+        quality=_scored(done, verdicts, 0, 0),
+        aer=mean([sum(each) / len(each) for each in rewards.values()]),
+        unsearched=sum(not item.round_count for item in done),
+        noise=noise([each for each in qualities.values() if len(each) > 1]),
+        failed=failed,
+        answered=answered,
+    )
+
+
+# (quality, completeness) of an answer by (item, round); None where the judge failed. The one
+# answer of an agent that decides itself stands under round 0.
+_Verdicts = Mapping[tuple[int, int], Sequence[tuple[int | None, int | None]]]
+
+
+def _verdicts(run: AgentRun, judge: JudgeRun | None) -> _Verdicts:
+    found: dict[tuple[int, int], list[tuple[int | None, int | None]]] = defaultdict(list)
+    judging = judging_of(run, judge)
+    if judging is None:
+        return found
+    rows = judging.verdicts.exclude(state=VerdictState.WAITING)
+    columns = ("item_id", "round", "quality", "completeness")
+    for item, number, quality, completeness in rows.values_list(*columns):
+        found[item, 0 if run.rounds is None else number].append((quality, completeness))
+    return found
+
+
+def judging_of(run: AgentRun, judge: JudgeRun | None) -> JudgeRun | None:
+    """The newest judge run over this run by the same judge; scores of others are not mixed in."""
+    if judge is None:
+        return None
+    same: QuerySet[JudgeRun] = run.judge_runs.filter(
+        **{name: getattr(judge, name) for name in _SAME}
+    )
+    return next((each for each in same.order_by("-pk") if _is_same(each, judge)), None)
+
+
+def _is_same(one: JudgeRun, other: JudgeRun) -> bool:
+    return _judge_key(one) == _judge_key(other)
+
+
+def _judge_key(run: JudgeRun) -> tuple[object, ...]:
+    names = ("prompt", "temperature", "reasoning_effort")
+    return (run.endpoint, run.model, run.mode, *(run.config.get(name) for name in names))
+
+
+def _by_round(run: AgentRun, done: Sequence[AgentItem], verdicts: _Verdicts) -> list[AfterRound]:
+    upto, aspects = run.rounds or 0, aspects_here(run)
+    named = {str(item.pk): aspects.get(item.query_id, {}) for item in done}
+    found = alphas(
+        {str(item.pk): item.rounds for item in done}, named, upto, run.config.get("k", 5)
+    )
+    after = []
+    for number in range(1, upto + 1):
+        values = (
+            (item.query_id, value)
+            for item in done
+            if (value := found[str(item.pk)][number - 1]) is not None
+        )
+        after.append(
+            AfterRound(
+                number,
+                _mean_by_query(values),
+                _scored(done, verdicts, number, 1),
+                _scored(done, verdicts, number, 0),
+            )
+        )
+    return after
+
+
+def _scored(done: Sequence[AgentItem], verdicts: _Verdicts, round: int, place: int) -> Scored:
+    """One score: the judge's repetitions and the agent's are averaged in each query first."""
+    plain: list[tuple[int, float]] = []
+    worst: list[tuple[int, float]] = []
+    best: list[tuple[int, float]] = []
+    failed = 0
+    for item in done:
+        for marks in verdicts.get((item.pk, round), ()):
+            mark = marks[place]
+            failed += mark is None
+            if mark is not None:
+                plain.append((item.query_id, float(mark)))
+            worst.append((item.query_id, float(WORST if mark is None else mark)))
+            best.append((item.query_id, float(BEST if mark is None else mark)))
+    ends = (None, None) if not failed else (_mean_by_query(worst), _mean_by_query(best))
+    return Scored(
+        _mean_by_query(plain),
+        failed,
+        ends[0].value if ends[0] else None,
+        ends[1].value if ends[1] else None,
+    )
+
+
+def _mean_by_query(values: Iterable[tuple[int, float]]) -> Mean:
+    by_query: dict[int, list[float]] = defaultdict(list)
+    for query, value in values:
+        by_query[query].append(value)
+    return mean([sum(each) / len(each) for each in by_query.values()])

@@ -1,0 +1,192 @@
+"""Driving a run of search agents: their rule asks models and the index, many queries at a time."""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from corpus.computing.searching import Payer, Searcher
+from corpus.models import Domain
+from corpus.versions.crosswalk import excluded_in
+from corpus.versions.services import stored
+from evaluation.agents.models import AgentItem, AgentRun, AgentState
+from evaluation.agents.protocol.asking import Task
+from evaluation.agents.protocol.loop import MAX_ITERATIONS, Steps, Trace, search_agent
+from evaluation.agents.protocol.measures import round_count
+from evaluation.agents.protocol.tools import SEARCH, Found, Hit, Lookup, ToolFault
+from evaluation.agents.services import settings_of
+from kit.errors import Refused
+from kit.runs.models import RunGroup
+from llm.errors import LLMError, worst
+from llm.gateway import Gateways
+from llm.pump import Pump
+from llm.requests import Reply, Request
+
+
+@dataclass(frozen=True)
+class Job:
+    """A waiting query with its index, and then with its trace; or why there is none."""
+
+    row: AgentItem
+    task: Task
+    searcher: Searcher
+    trace: Trace | None = None
+    failure: LLMError | None = None
+
+
+class AgentPump(Pump[Job, Job]):
+    """One worker's drive of its share of an agent run."""
+
+    run: AgentRun
+    words = ("query", "queries")
+
+    def prepare(self) -> None:
+        """What every query is run with."""
+        self.settings = settings_of(self.run)
+        if self.run.retrieval_run is None:
+            raise Refused(f"The retrieval run {self.run.retriever} is gone.")
+        self._searchers: dict[int, Searcher] = {}
+        # Searching holds a processor for milliseconds: never in the thread of calls.
+        self._search = ThreadPoolExecutor(2, thread_name_prefix="agent-search")
+
+    def read_group(self, group: RunGroup) -> Sequence[Job]:
+        """Waiting queries with what they exclude, and the index of their domain."""
+        rows = list(group.within(self.run.waiting_items()).select_related("query__domain"))
+        run = self.run.retrieval_run
+        assert run is not None  # see prepare
+        version = stored(self.run.benchmark, run.corpus_version_id)
+        queries = [each.query for each in rows]
+        excluded = excluded_in(version, queries) if version else {}
+        return [
+            Job(
+                row,
+                Task(row.query.text, frozenset(excluded.get(row.query_id, ())), row.repetition),
+                self._searcher(row.query.domain),
+            )
+            for row in rows
+        ]
+
+    async def work(self, item: Job, gateways: Gateways) -> Job:
+        """Carry one query through, and note why a call had no answer."""
+        errors: list[LLMError] = []
+        steps = search_agent(item.task, self.settings, self.key)
+        try:
+            trace = await self._run(steps, item, gateways, errors)
+        except LLMError as error:
+            return replace(item, failure=worst([*errors, error]))
+        return replace(item, trace=trace)
+
+    async def _run(
+        self, steps: Steps, item: Job, gateways: Gateways, errors: list[LLMError]
+    ) -> Trace:
+        step = next(steps)
+        try:
+            while True:
+                each_of = [self._answer(each, item, gateways, errors) for each in step]
+                answers = await asyncio.gather(*each_of, return_exceptions=True)
+                for found in answers:
+                    if isinstance(found, BaseException):
+                        raise found
+                step = steps.send(answers)
+        except StopIteration as end:
+            trace: Trace = end.value
+            return trace
+
+    async def _answer(
+        self, asked: Request | Lookup, item: Job, gateways: Gateways, errors: list[LLMError]
+    ) -> Reply | Found:
+        if isinstance(asked, Lookup):
+            return await self._look_up(asked, item, gateways)
+        try:
+            return await gateways.complete(asked, f"{asked.role}:{item.row.pk}")
+        except LLMError as error:
+            errors.append(error)
+            raise
+
+    async def _look_up(self, asked: Lookup, item: Job, gateways: Gateways) -> Found:
+        """What the index holds; its fault is the tool's output, a model's ends the query."""
+        searcher, excluded = item.searcher, item.task.excluded
+        pids, scores = [asked.text], {}
+        try:
+            if asked.tool == SEARCH:
+                search = partial(searcher.search, asked.text, excluded=excluded)
+                loop = asyncio.get_running_loop()
+                found = await loop.run_in_executor(self._search, search)
+                pids, scores = [pid for pid, _ in found], dict(found)
+            texts = await gateways.in_database(partial(searcher.texts, pids))
+        except Refused as refusal:
+            return ToolFault(refusal.message)
+        return [Hit(pid, scores.get(pid), texts[pid]) for pid in pids if pid in texts]
+
+    def store(self, results: Sequence[Job]) -> int:
+        """Traces of a group."""
+        for each in results:
+            store_trace(each.row, each.trace, each.failure)
+        return len(results)
+
+    def _searcher(self, domain: Domain) -> Searcher:
+        if domain.pk not in self._searchers:
+            run = self.run.retrieval_run
+            assert run is not None  # see prepare
+            payer = Payer(
+                self.run.account_id,
+                must_be_priced=self.run.budget_usd is not None,
+                subject=f"agent-search:{self.run.pk}",
+            )
+            self._searchers[domain.pk] = Searcher(
+                run, domain, self.settings.tools.k, payer=payer, step=lambda _: self._share.keep()
+            )
+        return self._searchers[domain.pk]
+
+
+def store_trace(row: AgentItem, trace: Trace | None, failure: LLMError | None = None) -> None:
+    """What an agent did, or why it failed; in a transaction of the caller."""
+    if trace is None:
+        row.state = AgentState.FAILED
+        row.error = failure.words if failure else "The agent gave no trace."
+    else:
+        is_stopped = trace.status == MAX_ITERATIONS
+        row.state = AgentState.MAX_ITERATIONS if is_stopped else AgentState.FINISHED
+        row.turns, row.answers = turns_of(trace), answers_of(trace)
+        row.round_count = round_count(row.rounds)
+        row.error = ""
+    row.save()
+
+
+def turns_of(trace: Trace) -> list[dict[str, Any]]:
+    """The turns as they are kept: ids, not texts; the transcript is in the ledger."""
+    return [
+        {
+            "round": turn.round,
+            "text": turn.text,
+            "call": turn.call,
+            "uses": [
+                {
+                    "id": use.call_id,
+                    "tool": use.tool,
+                    "arguments": use.arguments,
+                    "text": use.text,
+                    "docids": list(use.docids),
+                    "scores": list(use.scores),
+                    "fault": use.fault,
+                }
+                for use in turn.uses
+            ],
+        }
+        for turn in trace.turns
+    ]
+
+
+def answers_of(trace: Trace) -> list[dict[str, Any]]:
+    """The answers as they are kept."""
+    return [
+        {
+            "round": each.round,
+            "text": each.text,
+            "confidence": each.confidence,
+            "call": each.call,
+        }
+        for each in trace.answers
+    ]

@@ -1,0 +1,266 @@
+"""Setting up runs of search agents: which queries, which agent, what they would take."""
+
+import random
+from dataclasses import asdict
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Avg, Exists, OuterRef, QuerySet
+from django.db.models.functions import Length
+
+from annotate.models import Aspect
+from corpus.lists import unused_name
+from corpus.models import Benchmark, Passage, Query, RetrievalRun, RunComputation
+from evaluation.agents.models import AgentItem, AgentRun, AgentState
+from evaluation.agents.protocol.asking import (
+    AGENT,
+    ANSWER,
+    AgentSettings,
+    Task,
+    first_request,
+    prompt_of,
+)
+from evaluation.agents.protocol.sampling import SEED, fixed_sample
+from evaluation.agents.protocol.tools import TOKENIZERS, ToolSettings
+from kit import audit
+from kit.errors import Refused
+from kit.runs.models import RunStatus, wake
+from kit.runs.moves import move_run
+from llm.endpoints import Endpoint, fence_key, in_role
+from llm.ledger.accounts import check_budget, open_account
+from llm.prices import table
+from llm.profiles import likely_input, likely_thoughts, likely_tokens
+from llm.requests import EFFORTS, Usage
+
+ROLE: Final = "agents"
+MOST_ROUNDS: Final = 10
+MOST_REPETITIONS: Final = 20
+# Limits of what a run may be set to, both ends: k, tokens of a snippet, iterations, tokens.
+LIMITS: Final[dict[str, tuple[int, int]]] = {
+    "k": (1, 100),
+    "snippet_tokens": (1, 32_000),
+    "max_iterations": (1, 100),
+    "max_tokens": (100, 200_000),
+    "answer_tokens": (100, 200_000),
+}
+# What the paper's agents took on average, for forecasts of those that decide themselves; and
+# tokens of what a model writes in a turn and as an answer, a guess.
+_LIKELY_ROUNDS: Final = 6
+_LIKELY_TURN: Final = 120
+_LIKELY_ANSWER: Final = 800
+
+
+def candidates(benchmark: Benchmark, *, domain: str = "", sample: bool = False) -> QuerySet[Query]:
+    """Queries that an agent can be measured on: with a text, and aspects that say what counts.
+
+    Of one domain or all; with `sample` the fixed one of 25 a domain (docs/protocol.md 3.4).
+    """
+    written = Exists(Aspect.objects.filter(query=OuterRef("pk"), removed_at=None))
+    found = Query.objects.in_benchmark(benchmark).filter(written, domain__is_ready=True)
+    found = found.exclude(text="")
+    if sample:
+        ids: dict[str, list[str]] = {}
+        keys: dict[tuple[str, str], int] = {}
+        for pk, name, qid in found.order_by("pk").values_list("pk", "domain__name", "qid"):
+            ids.setdefault(name, []).append(qid)
+            keys[name, qid] = pk
+        drawn = fixed_sample(ids, random.Random(SEED).sample)  # noqa: S311
+        chosen = [keys[name, qid] for name, qids in drawn.items() for qid in qids]
+        found = found.filter(pk__in=chosen)
+    if domain:
+        found = found.filter(domain__name=domain)
+    return found.select_related("domain__benchmark").order_by("pk")
+
+
+def retrievers(benchmark: Benchmark) -> QuerySet[RetrievalRun]:
+    """Retrieval runs with an index to ask: those that were computed here."""
+    made = RunComputation.objects.filter(run=OuterRef("pk"))
+    return RetrievalRun.objects.filter(Exists(made), benchmark=benchmark).order_by("name", "pk")
+
+
+def start_agent(
+    *,
+    benchmark: Benchmark,
+    queries: QuerySet[Query],
+    retriever: RetrievalRun,
+    endpoint: Endpoint,
+    actor: User | None,
+    name: str = "",
+    rounds: int | None = None,
+    repetitions: int = 1,
+    budget_usd: Decimal | None = None,
+    claimed: bool = False,
+    **options: Any,
+) -> AgentRun:
+    """Make a run of an agent over these queries, and wake a worker.
+
+    `rounds` of None lets the agent decide; `options` are k, snippet_tokens, tokenizer, documents,
+    max_iterations, max_tokens, answer_tokens, temperature and reasoning_effort. `claimed` keeps it
+    for the calling process. Raises Refused, naming the field.
+    """
+    endpoint = in_role(endpoint, ROLE)
+    config = checked_config(endpoint, rounds=rounds, **options)
+    if not 1 <= repetitions <= MOST_REPETITIONS:
+        raise Refused(f"Repetitions are 1 to {MOST_REPETITIONS}.", field="repetitions")
+    if not retrievers(benchmark).filter(pk=retriever.pk).exists():
+        raise Refused(
+            f"{retriever.name} was not computed here, so it has no index to search.",
+            field="retriever",
+        )
+    chosen = list(queries)
+    if not chosen:
+        raise Refused("No query has aspects yet, which say what an answer needs.")
+    check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
+    taken = set(benchmark.agent_runs.values_list("name", flat=True))
+    kind = "adaptive" if rounds is None else f"{rounds} rounds"
+    name = name.strip()[:190] or f"{endpoint.default_model}, {retriever.name}, {kind}"[:190]
+    with transaction.atomic():
+        run = AgentRun.objects.create(
+            benchmark=benchmark,
+            name=unused_name(name, taken),
+            retrieval_run=retriever,
+            retriever=retriever.name,
+            repetitions=repetitions,
+            config=config,
+            endpoint=endpoint.name,
+            model=endpoint.default_model,
+            practice=endpoint.is_practice,
+            budget_usd=budget_usd,
+            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
+            total=len(chosen) * repetitions,
+            created_by=actor,
+        )
+        items = [
+            AgentItem(run=run, query=query, repetition=number)
+            for query in chosen
+            for number in range(repetitions)
+        ]
+        AgentItem.objects.bulk_create(items, batch_size=1000)
+        open_account(run)
+        note(run, actor, "start search agent", queries=len(chosen), repetitions=repetitions)
+        if claimed:
+            run.claim()
+        else:
+            wake(run)
+    return run
+
+
+def retry_failed(*, run: AgentRun, actor: User | None) -> None:
+    """Run the failed queries of a finished or failed run again, and these alone.
+
+    What was answered comes from the ledger and is not paid again. Raises Refused where none failed.
+    """
+    with transaction.atomic():
+        over = (RunStatus.DONE, RunStatus.FAILED)
+        verb = "retry failed queries"
+        move_run(run, RunStatus.QUEUED, actor=actor, verb=verb, sources=over)
+        failed = run.items.filter(state=AgentState.FAILED)
+        if not failed.update(state=AgentState.WAITING, error="", turns=[], answers=[]):
+            raise Refused("No query of this run has failed.")
+        run.done = run.items.exclude(state=AgentState.WAITING).count()
+        run.save(update_fields=["done"])
+        wake(run)
+
+
+def checked_config(endpoint: Endpoint, *, rounds: int | None, **options: Any) -> dict[str, Any]:
+    """What a run is frozen to, checked. Raises Refused, naming the field."""
+    tools = {k: options.pop(k) for k in ("k", "snippet_tokens", "tokenizer", "documents")
+             if k in options}  # fmt: skip
+    if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
+        raise Refused(f"Fixed rounds are 1 to {MOST_ROUNDS}.", field="rounds")
+    found = AgentSettings(
+        endpoint.name,
+        endpoint.default_model,
+        rounds=rounds,
+        tools=ToolSettings(**tools),
+        **options,
+    )
+    config = {**asdict(found), **asdict(found.tools)}
+    del config["tools"], config["endpoint"], config["model"]
+    for field, (low, high) in LIMITS.items():
+        if not low <= config[field] <= high:
+            raise Refused(f"{field} is a number from {low:,} to {high:,}.", field=field)
+    if config["tokenizer"] not in TOKENIZERS:
+        raise Refused(f"The tokenizers are {', '.join(TOKENIZERS)}.", field="tokenizer")
+    if not 0 <= config["temperature"] <= 2:
+        raise Refused("The temperature is a number from 0 to 2.", field="temperature")
+    if config["reasoning_effort"] not in ("", *EFFORTS):
+        words = f"The reasoning effort is one of {', '.join(EFFORTS)}, or left to the model."
+        raise Refused(words, field="reasoning_effort")
+    prompts = {role: prompt_of(role).sha256 for role in (AGENT, ANSWER)}
+    return config | {"prompts": prompts, "prompt_version": prompt_of(AGENT).version}
+
+
+def settings_of(run: AgentRun) -> AgentSettings:
+    """The agent as it was frozen. Raises Refused where a prompt changed since."""
+    config = dict(run.config)
+    prompts = config.pop("prompts")
+    if any(prompt_of(role).sha256 != digest for role, digest in prompts.items()):
+        raise Refused("A prompt changed since this run was made; start a new run.")
+    del config["prompt_version"]
+    tools = ToolSettings(**{name: config.pop(name) for name in asdict(ToolSettings())})
+    return AgentSettings(run.endpoint, run.model, tools=tools, **config)
+
+
+def forecast(
+    queries: QuerySet[Query],
+    endpoint: Endpoint | None,
+    *,
+    rounds: int | None = None,
+    repetitions: int = 1,
+    k: int = 5,
+    snippet_tokens: int = 2_048,
+    reasoning_effort: str = "medium",
+) -> dict[str, Any]:
+    """What a run is likely to take; judging comes on top.
+
+    Every turn sends all that was found before. Of an agent that decides itself six rounds are
+    taken, the mean of the published ones. `usd` is None where the model has no known price.
+    """
+    chosen = list(queries)
+    turns = _LIKELY_ROUNDS + 1 if rounds is None else rounds
+    searches = _LIKELY_ROUNDS if rounds is None else rounds
+    shown = k * min(snippet_tokens, _mean_tokens(chosen)) + 60
+    shape = AgentSettings("", "")
+    firsts = [likely_input(first_request(Task(q.text), shape, fence_key())) for q in chosen]
+    model = endpoint.default_model if endpoint else ""
+    thoughts = likely_thoughts(model, reasoning_effort) // 8
+    per_turn = sum(number * (shown + _LIKELY_TURN) for number in range(turns))
+    given = sum(turns * first + per_turn for first in firsts)
+    taken = len(firsts) * (searches * (_LIKELY_TURN + thoughts))
+    if rounds is None:
+        taken += len(firsts) * (_LIKELY_ANSWER + thoughts)
+    else:
+        evidence = sum(number * shown for number in range(1, rounds + 1))
+        given += sum(rounds * first + evidence for first in firsts)
+        taken += len(firsts) * rounds * (_LIKELY_ANSWER + thoughts)
+    usage = Usage(input=repetitions * round(given), output=repetitions * taken)
+    price = None
+    if endpoint is not None:
+        price = table().find(endpoint, model, on=datetime.now(UTC).date())
+    return {
+        "queries": len(firsts) * repetitions,
+        "calls": len(firsts) * repetitions * (turns + (rounds or 0)),
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "usd": price.cost(usage) if price else None,
+    }
+
+
+def note(run: Any, actor: User | None, verb: str, **data: object) -> None:
+    """Leave an event; in the transaction of the change."""
+    audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug, data=data)
+
+
+def _mean_tokens(queries: list[Query]) -> int:
+    """Of a passage, over the newest of the domains that are asked in."""
+    domains = {query.domain_id for query in queries}
+    newest = Passage.objects.with_text().filter(domain__in=domains).order_by("-pk")[:500]
+    mean = Passage.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).aggregate(
+        mean=Avg(Length("text"))
+    )["mean"]
+    return likely_tokens("x" * int(mean or 0))

@@ -1,0 +1,341 @@
+"""Screens of search agents: runs, one trace, judging, and the board of retriever by agent."""
+
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter, enter_unblinded
+from corpus.models import Benchmark, Role
+from corpus.run_pages import PayingPages
+from evaluation.agents import board
+from evaluation.agents import judging as judge_verbs
+from evaluation.agents import services as verbs
+from evaluation.agents.forms import AgentForm, JudgeForm
+from evaluation.agents.judging import trial_of
+from evaluation.agents.models import (
+    AgentItem,
+    AgentRun,
+    AgentState,
+    JudgeRun,
+    VerdictState,
+)
+from evaluation.agents.protocol.measures import GAMMA
+from evaluation.agents.reading import judges
+from evaluation.agents.traces import study
+from kit import htmx
+from kit.errors import Refused
+from kit.lists.csvfile import table_response
+from kit.lists.tables import Column, Filter, Table
+from kit.runs.moves import cancel_run, pause_run, resume_run
+from llm import endpoints
+
+NO_ENDPOINT = "No model is set up. Start the practice model, or set OPENAI_API_KEY."
+READERS = (Role.ADMIN, Role.REVIEWER)
+LIST = Table(
+    search=("name", "retriever", "model"),
+    columns=(
+        Column("name", "Run", order=("name",)),
+        Column("model", "Agent", order=("model",)),
+        Column("retriever", "Retriever", order=("retriever",)),
+        Column("rounds", "Rounds"),
+        Column("status", "Status", order=("status",)),
+        Column("queries", "Queries", numeric=True),
+        Column("at", "Started", order=("created_at",)),
+    ),
+    order=("-pk",),
+)
+ITEMS = Table(
+    filters=(
+        Filter("domain", "Domain", lookup="query__domain__name"),
+        Filter("state", "State", choices=tuple(AgentState.choices)),
+    ),
+    columns=(
+        Column("query", "Query", order=("query__domain__name", "query_id", "repetition")),
+        Column("state", "State", order=("state",)),
+        Column("rounds", "Rounds", order=("round_count",), numeric=True),
+        Column("error", "What came up"),
+    ),
+    order=("pk",),
+)
+VERDICTS = Table(
+    filters=(Filter("state", "State", choices=tuple(VerdictState.choices)),),
+    columns=(
+        Column("query", "Query", order=("query_id", "round", "pk")),
+        Column("answer", "Answer"),
+        Column("completeness", "Completeness", order=("completeness",), numeric=True),
+        Column("quality", "Quality", order=("quality",), numeric=True),
+        Column("said", "What the judge said"),
+    ),
+    order=("pk",),
+)
+
+
+@require_GET
+def agent_runs(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every run of an agent, and the trials of judges."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    rows = AgentRun.objects.filter(benchmark=access.benchmark)
+    context = {
+        "access": access,
+        "table": LIST.read(rows, request.GET),
+        "trials": access.benchmark.judge_runs.filter(agent_run=None)[:10],
+        "trial_form": JudgeForm(),
+    }
+    return htmx.render(request, "evaluation/agents/runs.html", context, partial="results")
+
+
+@require_http_methods(["GET", "POST"])
+def agent_run_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Set a run up and start it."""
+    access = enter(request.user, slug, Role.ADMIN)
+    sent = request.POST if request.method == "POST" else None
+    form = AgentForm(sent, benchmark=access.benchmark)
+    if sent is not None and form.is_valid():
+        try:
+            run = start(access, dict(form.cleaned_data))
+        except Refused as refusal:
+            form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
+        else:
+            return htmx.redirect(request, RUNS.url(run))
+    context = {"access": access, "form": form}
+    if not endpoints.available():
+        context["missing"] = NO_ENDPOINT
+    elif not verbs.retrievers(access.benchmark).exists():
+        context["missing"] = "No retrieval run was computed here yet: an agent needs an index."
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "evaluation/agents/new.html", context)
+
+
+@require_GET
+def agent_forecast(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a run would take; a part of the page that sets one up."""
+    access = enter(request.user, slug, Role.ADMIN)
+    context = {"access": access, "forecast": forecast_of(access, request.GET)}
+    return htmx.render(request, "evaluation/agents/forecast.html", context, partial="part")
+
+
+@require_GET
+def agent_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The run monitor of a run with its queries, and who judged it."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    counts = dict(run.items.order_by().values_list("state").annotate(n=Count("pk")))
+    domains = [(each.name, each.name) for each in access.benchmark.domains.ready()]
+    rows = run.items.select_related("query__domain")
+    context = RUNS.context(access, run) | {
+        "states": [(label, name, counts.get(name, 0)) for name, label in AgentState.choices],
+        "table": ITEMS.read(rows, request.GET, choices={"domain": domains}),
+        "judge_runs": run.judge_runs.all(),
+        "judge_form": JudgeForm(),
+        "has_failed": bool(counts.get(AgentState.FAILED)),
+    }
+    if htmx.is_fragment(request, "results"):
+        return htmx.render(request, "evaluation/agents/run.html", context, partial="results")
+    return RUNS.show(request, "evaluation/agents/run.html", context)
+
+
+@require_GET
+def agent_trace(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One query of a run: rounds as columns, aspects as rows, and its steps one by one."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    item = get_item(access, pk)
+    given = request.GET.get("step", "")
+    step = int(given) if given.isascii() and given.isdigit() else 1
+    turn = next((each for each in item.turns if each["round"] == step), None)
+    others = AgentItem.objects.filter(query=item.query_id, run__benchmark=access.benchmark).exclude(
+        pk=pk
+    )
+    context = {
+        "access": access,
+        "item": item,
+        "study": study(item, turn),
+        "turn": turn,
+        "step": step,
+        "last": len(item.turns),
+        "others": others.select_related("run").order_by("run__name", "repetition")[:20],
+    }
+    return htmx.render(request, "evaluation/agents/trace.html", context)
+
+
+@require_POST
+def agent_judge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Let a model judge the run's answers."""
+    access = enter(request.user, slug, Role.ADMIN)
+    return _judge(request, access, get_run(access, pk))
+
+
+@require_POST
+def judge_trial(request: HttpRequest, slug: str) -> HttpResponse:
+    """Try a judge on answers of known order."""
+    return _judge(request, enter(request.user, slug, Role.ADMIN), None)
+
+
+@require_GET
+def judge_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One judge run with its verdicts."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    run = get_judge_run(access, pk)
+    counts = dict(run.verdicts.order_by().values_list("state").annotate(n=Count("pk")))
+    rows = run.verdicts.select_related("query__domain")
+    context = JUDGES.context(access, run) | {
+        "states": [(label, name, counts.get(name, 0)) for name, label in VerdictState.choices],
+        "table": VERDICTS.read(rows, request.GET),
+        "trial": trial_of(run) if run.agent_run is None else None,
+        "has_failed": bool(counts.get(VerdictState.FAILED)),
+    }
+    if htmx.is_fragment(request, "results"):
+        return htmx.render(request, "evaluation/agents/judge.html", context, partial="results")
+    return JUDGES.show(request, "evaluation/agents/judge.html", context)
+
+
+@require_GET
+def agent_board(request: HttpRequest, slug: str) -> HttpResponse:
+    """Retriever by agent, under one judge."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    judge, gamma = chosen(access.benchmark, request.GET)
+    found = board.board_of(access.benchmark, judge, gamma=gamma)
+    context = {
+        "access": access,
+        "judges": judges(access.benchmark),
+        "judge": judge,
+        "gamma": gamma,
+        "sheets": board.tables(found, judge, gamma=gamma),
+        "charts": board.charts(found),
+        "query": urlencode({"judge": judge.pk if judge else "", "gamma": gamma}),
+    }
+    return htmx.render(request, "evaluation/agents/board.html", context)
+
+
+@require_GET
+def agent_board_csv(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
+    """One table of the board as a file."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    judge, gamma = chosen(access.benchmark, request.GET)
+    found = board.board_of(access.benchmark, judge, gamma=gamma)
+    for sheet in board.tables(found, judge, gamma=gamma):
+        if sheet.name == name:
+            return table_response(f"{slug}-agents-{name}.csv", sheet)
+    raise Http404("No such table.")
+
+
+def start(access: Access, given: dict[str, Any]) -> AgentRun:
+    """A run as a form or the API asks for it. Raises Refused."""
+    benchmark = access.benchmark
+    queries = verbs.candidates(benchmark, domain=given.pop("domain"), sample=given.pop("sample"))
+    retriever = verbs.retrievers(benchmark).filter(pk=given.pop("retriever")).first()
+    if retriever is None:
+        raise Refused("Choose a retrieval run that was computed here.", field="retriever")
+    name = given.pop("endpoint")
+    known = endpoints.available(verbs.ROLE)
+    if not known:
+        raise Refused(NO_ENDPOINT, field="endpoint")
+    given["endpoint"] = endpoints.get(name) if name else known[0]
+    return verbs.start_agent(
+        benchmark=benchmark, queries=queries, retriever=retriever, actor=access.user, **given
+    )
+
+
+def start_judge(access: Access, run: AgentRun | None, given: dict[str, Any]) -> JudgeRun:
+    """A judge run as a form or the API asks for it. Raises Refused."""
+    name = given.pop("endpoint")
+    known = endpoints.available(judge_verbs.ROLE)
+    if not known:
+        raise Refused(NO_ENDPOINT, field="endpoint")
+    endpoint = endpoints.get(name) if name else known[0]
+    return judge_verbs.start_judging(
+        benchmark=access.benchmark, agent_run=run, endpoint=endpoint, actor=access.user, **given
+    )
+
+
+def forecast_of(access: Access, params: Any) -> dict[str, Any]:
+    """The forecast for what is chosen in the form; what cannot be read is left at its default."""
+    known = endpoints.available(verbs.ROLE)
+    endpoint = next((e for e in known if e.name == params.get("endpoint")), next(iter(known), None))
+
+    def whole(name: str, usual: int, high: int) -> int:
+        text = str(params.get(name) or "")
+        return min(int(text), high) if text.isascii() and text.isdigit() and text != "0" else usual
+
+    queries = verbs.candidates(
+        access.benchmark, domain=params.get("domain") or "", sample=bool(params.get("sample"))
+    )
+    return verbs.forecast(
+        queries,
+        endpoint,
+        rounds=whole("rounds", 0, verbs.MOST_ROUNDS) or None,
+        repetitions=whole("repetitions", 1, verbs.MOST_REPETITIONS),
+        k=whole("k", 5, 100),
+        snippet_tokens=whole("snippet_tokens", 2048, 32_000),
+        reasoning_effort=params.get("reasoning_effort") or "",
+    )
+
+
+def chosen(benchmark: Benchmark, params: Any) -> tuple[JudgeRun | None, float]:
+    """The judge and gamma that a board is asked for; by default the newest judge and .05."""
+    known = judges(benchmark)
+    judge = next((each for each in known if str(each.pk) == params.get("judge")), None)
+    try:
+        gamma = float(params.get("gamma") or GAMMA)
+    except ValueError:
+        gamma = GAMMA
+    return judge or next(iter(known), None), gamma if 0 <= gamma <= 1 else GAMMA
+
+
+def get_run(access: Access, pk: int) -> AgentRun:
+    """A run of this benchmark, or 404."""
+    rows = AgentRun.objects.filter(benchmark=access.benchmark, pk=pk)
+    found = rows.select_related("benchmark", "account", "created_by", "retrieval_run").first()
+    if found is None:
+        raise Http404("No such agent run.")
+    return found
+
+
+def get_item(access: Access, pk: int) -> AgentItem:
+    """A query of an agent run, or 404."""
+    rows = AgentItem.objects.filter(run__benchmark=access.benchmark, pk=pk)
+    found = rows.select_related("run__benchmark", "run__retrieval_run", "query__domain").first()
+    if found is None:
+        raise Http404("No such trace.")
+    return found
+
+
+def get_judge_run(access: Access, pk: int) -> JudgeRun:
+    """A judge run of this benchmark, or 404."""
+    rows = JudgeRun.objects.filter(benchmark=access.benchmark, pk=pk)
+    found = rows.select_related("benchmark", "account", "created_by", "agent_run").first()
+    if found is None:
+        raise Http404("No such judge run.")
+    return found
+
+
+def _judge(request: HttpRequest, access: Access, run: AgentRun | None) -> HttpResponse:
+    form = JudgeForm(request.POST)
+    with htmx.refusal_shown(request):
+        if not form.is_valid():
+            raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
+        made = start_judge(access, run, dict(form.cleaned_data))
+        messages.success(request, "The judge has begun.")
+        return htmx.redirect(request, JUDGES.url(made))
+    back = RUNS.url(run) if run else f"/b/{access.benchmark.slug}/agents/"
+    return htmx.redirect(request, back)
+
+
+def _verbs(retry: Any) -> dict[str, Any]:
+    return {
+        "pause": pause_run,
+        "resume": partial(resume_run, pause_reason=""),
+        "cancel": cancel_run,
+        "retry": retry,
+    }
+
+
+RUNS = PayingPages("agent-run", get=get_run, verbs=_verbs(verbs.retry_failed), readers=READERS)
+JUDGES = PayingPages(
+    "judge-run", get=get_judge_run, verbs=_verbs(judge_verbs.retry_failed), readers=READERS
+)

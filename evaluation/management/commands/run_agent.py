@@ -1,0 +1,109 @@
+"""`manage.py run_agent SLUG`: let a search agent answer a benchmark's queries, in this process."""
+
+import json
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Count
+
+from corpus.models import Benchmark
+from evaluation.agents.models import AgentRun
+from evaluation.agents.protocol.tools import TOKENIZERS
+from evaluation.agents.services import candidates, retrievers, start_agent
+from evaluation.tasks import AGENTS
+from kit.errors import Refused
+from kit.runs.models import RunStatus
+from llm import endpoints
+from llm.requests import EFFORTS
+
+
+class Command(BaseCommand):
+    help = (
+        "Let a search agent answer a benchmark's queries over a retrieval run that was computed "
+        "here. Without a configured endpoint the practice model searches."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the benchmark")
+        parser.add_argument("--retriever", default="", help="retrieval run by name; the first")
+        parser.add_argument("--rounds", type=int, help="fixed rounds; the agent decides without")
+        parser.add_argument("--domain", default="", help="its queries only")
+        parser.add_argument("--sample", action="store_true", help="the fixed 25 queries a domain")
+        parser.add_argument("--repetitions", type=int, default=1)
+        parser.add_argument("--k", type=int, default=5, help="documents of a search")
+        parser.add_argument("--snippet-tokens", type=int, default=2048)
+        parser.add_argument("--tokenizer", choices=TOKENIZERS, default=TOKENIZERS[0])
+        parser.add_argument("--documents", action="store_true", help="offer get_document as well")
+        parser.add_argument("--endpoint", default="", help="by name; the first where none is given")
+        parser.add_argument("--temperature", type=float, default=0.0)
+        parser.add_argument("--reasoning-effort", choices=EFFORTS, default="medium")
+        parser.add_argument("--name", default="")
+        parser.add_argument("--budget", help="in dollars; no limit where none is given")
+        parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        benchmark = benchmark_of(options["slug"])
+        with endpoints.practice_if_unconfigured("agents") as first:
+            try:
+                run = _start(benchmark, options, first)
+            except Refused as error:
+                raise CommandError(str(error)) from None
+            AGENTS.drive(run)
+        run.refresh_from_db()
+        states = dict(run.items.order_by("state").values_list("state").annotate(n=Count("pk")))
+        found: dict[str, Any] = {
+            "run": run.pk,
+            "name": run.name,
+            "status": run.status,
+            "states": states,
+            "spent_usd": f"{run.spent_usd:f}",
+            "faults": dict(run.items.exclude(error="").values_list("query__qid", "error")),
+        }
+        if options["json"]:
+            self.stdout.write(json.dumps(found))
+        else:
+            words = ", ".join(f"{count} {state}" for state, count in states.items())
+            self.stdout.write(f"Agent run {run.pk} is {run.status}: {words}")
+        if run.status != RunStatus.DONE:
+            raise CommandError(run.pause_reason or run.error or "The run is not finished.")
+
+
+def benchmark_of(slug: str) -> Benchmark:
+    """The benchmark of that name. Raises CommandError."""
+    found = Benchmark.objects.filter(slug=slug).first()
+    if found is None:
+        raise CommandError(f"There is no benchmark {slug!r}.")
+    return found
+
+
+def budget_of(given: str | None) -> Decimal | None:
+    """An amount as it was typed. Raises Refused."""
+    try:
+        return Decimal(given) if given else None
+    except InvalidOperation:
+        raise Refused("--budget is an amount in dollars, such as 2.50.") from None
+
+
+def _start(benchmark: Benchmark, options: dict[str, Any], first: endpoints.Endpoint) -> AgentRun:
+    known = retrievers(benchmark)
+    named, domain = options["retriever"], options["domain"]
+    retriever = known.filter(name=named).first() if named else known.first()
+    if retriever is None:
+        names = ", ".join(known.values_list("name", flat=True))
+        raise Refused(f"Choose a computed run with --retriever: {names or 'none is here'}.")
+    if domain and not benchmark.domains.filter(name=domain).exists():
+        raise Refused(f"There is no domain {domain!r}.")
+    kept = ("rounds", "repetitions", "k", "snippet_tokens", "tokenizer", "documents", "name")
+    return start_agent(
+        benchmark=benchmark,
+        queries=candidates(benchmark, domain=domain, sample=options["sample"]),
+        retriever=retriever,
+        endpoint=endpoints.get(options["endpoint"]) if options["endpoint"] else first,
+        actor=None,
+        budget_usd=budget_of(options["budget"]),
+        temperature=options["temperature"],
+        reasoning_effort=options["reasoning_effort"],
+        claimed=True,
+        **{name: options[name] for name in kept},
+    )
