@@ -212,8 +212,9 @@ class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
 
     def note(self, row: "ModelProfile", **changes: Any) -> None:
         """Write these fields of the row; it may have been made meanwhile."""
-        key = {"endpoint": row.endpoint, "address": row.address, "model": row.model}
-        self.update_or_create(**key, defaults=changes)
+        self.update_or_create(
+            endpoint=row.endpoint, address=row.address, model=row.model, defaults=changes
+        )
 
 
 class ModelProfile(models.Model):

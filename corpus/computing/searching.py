@@ -19,6 +19,7 @@ from corpus.retrieval.toplist import fuse
 from corpus.versions.services import stored
 from kit.errors import Refused
 from llm import endpoints
+from llm.models import Account
 
 # Corpora that a process keeps at hand, by the hash of all they hold.
 _KEPT: Final = 8
@@ -30,8 +31,7 @@ _guard = threading.Lock()
 class Payer:
     """Whose account pays for the vectors of queries, and what such calls are called."""
 
-    account_id: int | None = None
-    must_be_priced: bool = False
+    account: Account | None = None
     subject: str = "search"
 
 
@@ -125,7 +125,6 @@ def _asking(config: dict[str, Any], payer: Payer) -> Asking:
         endpoint=endpoints.get(config["endpoint"]),
         model=config["model"],
         subject=payer.subject,
-        account_id=payer.account_id,
-        must_be_priced=payer.must_be_priced,
+        account=payer.account,
         dimensions=config["dimensions"],
     )

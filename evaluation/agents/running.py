@@ -130,11 +130,7 @@ class AgentPump(Pump[Job, Job]):
         if domain.pk not in self._searchers:
             run = self.run.retrieval_run
             assert run is not None  # see prepare
-            payer = Payer(
-                self.run.account_id,
-                must_be_priced=self.run.budget_usd is not None,
-                subject=f"agent-search:{self.run.pk}",
-            )
+            payer = Payer(self.run.account, subject=f"agent-search:{self.run.pk}")
             self._searchers[domain.pk] = Searcher(
                 run, domain, self.settings.tools.k, payer=payer, step=lambda _: self._share.keep()
             )

@@ -182,8 +182,8 @@ def _known_pairs(benchmark: Benchmark) -> dict[tuple[Query, Passage], int]:
     """A gold passage of each query (1) and gold of another (0), none from a pool."""
     gold = Judgment.objects.original().filter(query__domain__benchmark=benchmark, label=1)
     of_query: defaultdict[Query, list[Passage]] = defaultdict(list)
-    for label in gold.select_related("query", "passage").order_by("pk"):
-        of_query[label.query].append(label.passage)
+    for judgment in gold.select_related("query", "passage").order_by("pk"):
+        of_query[judgment.query].append(judgment.passage)
     pooled = set(PoolEntry.objects.values_list("query", "passage"))
     found: dict[tuple[Query, Passage], int] = {}
     for query, own in of_query.items():
