@@ -14,6 +14,7 @@ from django.db import transaction
 
 from annotate.exams.bank import draw_items
 from annotate.models import EscalationCase, VotingPlan
+from annotate.plans.services import choose_checks
 from annotate.voting.services import cast_vote
 from corpus.access import enter
 from corpus.benchmarks.services import add_person, remove_person
@@ -93,6 +94,7 @@ class Command(BaseCommand):
             for username, role in PEOPLE.items():
                 add_person(benchmark=benchmark, username=username, roles=[role], actor=None)
             _first_exam(benchmark)
+            _no_checks(benchmark)
             self._first_run(benchmark)
             _first_votes(benchmark)
             _first_systems(benchmark)
@@ -128,6 +130,14 @@ def _first_exam(benchmark: Benchmark) -> None:
     for domain in benchmark.domains.all():
         draw_items(domain=domain, actor=admin, count=10)
         draw_items(domain=domain, actor=admin, count=4, practice=True)
+
+
+def _no_checks(benchmark: Benchmark) -> None:
+    """Newcomers vote at once: nothing gates the labels of a demo."""
+    admin = User.objects.get(username="admin")
+    choose_checks(
+        benchmark=benchmark, actor=admin, exam=False, batches=False, consent=False, audit=False
+    )
 
 
 def _first_votes(benchmark: Benchmark) -> None:

@@ -166,7 +166,7 @@ def test_second_run_over_the_same_pairs_may_be_adopted_in_place_of_the_first(
     assert standing() == {passage.pid: (1, "debate")}
     adopt_run(run=second, actor=admin)
     assert standing() == {passage.pid: (0, "debate")}
-    with pytest.raises(Refused, match="stand already"):
+    with pytest.raises(Refused, match="are current already"):
         adopt_run(run=first, actor=admin)
 
 
@@ -246,5 +246,5 @@ def test_command_refuses_a_name_without_a_pool(benchmark, endpoint) -> None:
     run = hold(pool_of(benchmark, 3), endpoint)
     with pytest.raises(CommandError, match="--keep makes"):
         call_command("adopt_run", str(run.pk), name="rest")
-    with pytest.raises(CommandError, match="stand already"):
+    with pytest.raises(CommandError, match="are current already"):
         call_command("adopt_run", str(run.pk))

@@ -13,7 +13,6 @@ from llm.errors import (
     Permanent,
     Transient,
     WrongSetup,
-    in_words,
     without_secrets,
     worst,
 )
@@ -34,7 +33,8 @@ ENDPOINT = Endpoint("main", "https://models.example:8443/v1", "k3y-of-ours", Fal
     ],
 )
 def test_outage_is_told_by_the_endpoints_name_alone(error: LLMError, expected: str) -> None:
-    assert in_words(error, endpoint=ENDPOINT, model="m-1") == f"The endpoint “main” {expected}"
+    error.describe(ENDPOINT, "m-1")
+    assert error.words == f"The endpoint “main” {expected}"
 
 
 @pytest.mark.parametrize(
