@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from django.contrib.auth.models import User
+from django.core.exceptions import SuspiciousOperation
 from django.db.models import QuerySet
 from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.pagination import LimitOffsetPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,6 +22,13 @@ _Verb = TypeVar("_Verb")
 
 # What every tracked run shows of itself.
 RUN_FIELDS = ["id", "status", "done", "total", "error", "created_at", "started_at", "ended_at"]
+
+
+class KeyField(serializers.IntegerField):
+    """The key of a row, which no database has larger: it could not even be looked for."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=1, max_value=2**63 - 1, **options)
 
 
 class CellSerializer(serializers.Serializer):
@@ -73,12 +81,17 @@ class Page(LimitOffsetPagination):
 
 
 def handle_error(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Refused verbs answer 409 with the reason; a stale write says which version is current."""
+    """Refused verbs answer 409 with the reason; a stale write says which version is current.
+
+    What Django refuses of a body, as too many fields, is 400 in words here, not a page.
+    """
     if isinstance(error, Refused):
         return Response({"detail": error.message, "field": error.field}, status=409)
     if isinstance(error, Conflict):
         current = {"version": error.current.version, "updated_at": error.current.updated_at}
         return Response({"detail": str(error), "current": current}, status=409)
+    if isinstance(error, SuspiciousOperation):
+        error = ParseError(str(error))
     return exception_handler(error, context)
 
 

@@ -1,5 +1,6 @@
 """Bodies of requests. Apart from `kit.api`: Django REST framework loads this before its views."""
 
+import json
 from typing import Any, Final
 
 from rest_framework.exceptions import ParseError
@@ -10,7 +11,8 @@ _MOST_NESTED: Final = 50
 
 
 class ShallowJSONParser(JSONParser):
-    """JSON as Django REST framework reads it, refused where it is nested too deeply to handle."""
+    """JSON as Django REST framework reads it, refused where it is nested too deeply to handle, or
+    holds half of a surrogate pair: no answer could quote it."""
 
     def parse(self, *args: Any, **kwargs: Any) -> Any:
         """The value; raises ParseError (400)."""
@@ -23,6 +25,11 @@ class ShallowJSONParser(JSONParser):
             depth = _depth(value)
         if depth >= _MOST_NESTED:
             raise ParseError(f"The JSON is nested more than {_MOST_NESTED} deep.")
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            said = "The JSON holds half of a surrogate pair, which is not valid Unicode."
+            raise ParseError(said) from error
         return value
 
 

@@ -48,7 +48,9 @@ from kit.lists.report_tables import as_data
 class ReferenceAnswerSerializer(serializers.ModelSerializer):
     """One version; `author` is person or model, `stands` says that it is the last."""
 
-    created_by = serializers.CharField(source="created_by.username", default=None, read_only=True)
+    created_by = serializers.CharField(
+        source="created_by.username", default=None, allow_null=True, read_only=True
+    )
 
     class Meta:
         model = ReferenceAnswer

@@ -24,7 +24,7 @@ from annotate.workspace.checklist import missing
 from corpus.access import enter
 from corpus.models import Query, Role
 from corpus.texts.finding import one_of
-from kit.api import ReportTableSerializer, Route
+from kit.api import KeyField, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 
@@ -77,7 +77,7 @@ class AssignQueriesSerializer(serializers.Serializer):
     """Queries by their keys, people by their names, and the day by which they are due."""
 
     queries = serializers.ListField(
-        child=serializers.IntegerField(), allow_empty=False, max_length=verbs.MOST_AT_ONCE
+        child=KeyField(), allow_empty=False, max_length=verbs.MOST_AT_ONCE
     )
     people = serializers.ListField(child=serializers.CharField(), allow_empty=False)
     due_on = serializers.DateField(required=False, allow_null=True, default=None)

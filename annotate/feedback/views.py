@@ -135,7 +135,7 @@ def _context(request: HttpRequest, access: Access, person: User) -> dict[str, An
 def get_voter(access: Access, pk: int) -> User:
     """An annotator of this benchmark, or 404."""
     members = Membership.objects.filter(benchmark=access.benchmark).select_related("user")
-    found = first_or_404(members.filter(user=pk), "annotator")
+    found = first_or_404(members.filter(user__pk=pk), "annotator")
     if Role.ANNOTATOR not in found.roles:
         raise Http404("No such annotator.")
     return found.user

@@ -34,8 +34,8 @@ class ReviewSerializer(serializers.ModelSerializer):
     """A review and its state; people as user names."""
 
     reviewer = serializers.CharField(source="reviewer.username")
-    author = serializers.CharField(source="author.username", default=None)
-    third = serializers.CharField(source="third.username", default=None)
+    author = serializers.CharField(source="author.username", default=None, allow_null=True)
+    third = serializers.CharField(source="third.username", default=None, allow_null=True)
 
     class Meta:
         model = Review

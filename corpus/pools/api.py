@@ -14,7 +14,7 @@ from corpus.pools import builds as pool_builds
 from corpus.pools.services import MAX_DEPTH
 from corpus.pools.views import RUNS, get_pool
 from corpus.run_routes import OneRun, RunVerb
-from kit.api import RUN_FIELDS, Route
+from kit.api import RUN_FIELDS, KeyField, Route
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 
@@ -44,7 +44,7 @@ class PoolBuildSerializer(serializers.ModelSerializer):
 class NewPoolSerializer(serializers.Serializer):
     """A pool to build: ids of retrieval runs, and how deep."""
 
-    runs = serializers.ListField(child=serializers.IntegerField(), allow_empty=False)
+    runs = serializers.ListField(child=KeyField(), allow_empty=False)
     depth = serializers.IntegerField(min_value=1, max_value=MAX_DEPTH, default=10)
     name = serializers.CharField(max_length=120, required=False, default="", allow_blank=True)
 

@@ -227,5 +227,9 @@ urlpatterns = [
     path(f"{_JUDGES}/<int:pk>/verdicts/", _to({"get": "verdicts"}), name="api-judge-verdicts"),
     path(f"{_JUDGES}/<int:pk>/budget/", RunLimit.as_view(**_JUDGE), name="api-judge-run-budget"),
     path(f"{_JUDGES}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_JUDGE), name="api-judge-run-verb"),
-    path("b/<slug:slug>/agent-board/", _to({"get": "agent_board"}), name="api-agent-board"),
+    path(
+        "b/<slug:slug>/agent-board/",
+        _to({"get": "agent_board"}, pagination_class=None),
+        name="api-agent-board",
+    ),
 ]

@@ -11,7 +11,7 @@ from corpus.models import Role
 from evaluation.experiments import services as verbs
 from evaluation.experiments.models import Experiment
 from evaluation.experiments.views import READERS, get_experiment
-from kit.api import ReportTableSerializer, Route
+from kit.api import KeyField, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 
@@ -39,9 +39,7 @@ class NewExperimentSerializer(serializers.Serializer):
 
     name = serializers.CharField(max_length=120)
     reference = serializers.CharField(max_length=40)
-    runs = serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), max_length=verbs.MAX_RUNS
-    )
+    runs = serializers.ListField(child=KeyField(), max_length=verbs.MAX_RUNS)
 
 
 class Experiments(Route):

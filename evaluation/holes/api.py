@@ -14,7 +14,7 @@ from evaluation.holes.views import all_growth, holes_leaderboard
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.api import sheet_of
 from evaluation.scores.services import enter_scored
-from kit.api import ReportTableSerializer, Route
+from kit.api import KeyField, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from llm import endpoints
@@ -24,7 +24,7 @@ from llm.serializers import BudgetField
 class HoleDebateSerializer(serializers.Serializer):
     """Runs to pool, and who debates the pool; without an endpoint the first that is set up."""
 
-    runs = serializers.ListField(child=serializers.IntegerField(), allow_empty=False)
+    runs = serializers.ListField(child=KeyField(), allow_empty=False)
     depth = serializers.IntegerField(min_value=1, max_value=MAX_DEPTH, default=10)
     endpoint = serializers.CharField(required=False, default="", allow_blank=True)
     budget_usd = BudgetField(required=False, default=None)

@@ -115,9 +115,9 @@ class Releases(ViewSetMixin, Route):
         """A whole release as a zip."""
         return send_archive(self.release())
 
-    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    @extend_schema(responses={(200, "*/*"): OpenApiTypes.BINARY})
     def file(self, request: Request, slug: str, pk: int, path: str) -> HttpResponseBase:
-        """One file of a release."""
+        """One file of a release, of the type that its name tells."""
         return send_file(self.release(), path)
 
 

@@ -61,6 +61,31 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         for route in ("", "compare/", "runs/{id}/", "versions/")
     }
     | {
+        f"{route} {field}: string": "Where nobody is named it was null all along."
+        for route, fields in (
+            ("GET /api/b/{slug}/queries/{id}/answers/ 200", ["results*[].created_by*"]),
+            ("POST /api/b/{slug}/queries/{id}/answers/ 201", ["created_by*"]),
+            ("POST /api/b/{slug}/queries/{id}/answers/{answer_pk}/choose/ 200", ["created_by*"]),
+            ("POST /api/b/{slug}/queries/{id}/answers/{answer_pk}/restore/ 201", ["created_by*"]),
+            ("GET /api/b/{slug}/reviews/ 200", ["results*[].author", "results*[].third"]),
+            ("GET /api/b/{slug}/reviews/{id}/ 200", ["author", "third"]),
+            ("POST /api/b/{slug}/queries/{id}/review/ 201", ["author", "third"]),
+            *(
+                (f"POST /api/b/{{slug}}/reviews/{{id}}/{path}/ 200", ["author", "third"])
+                for path in (
+                    *("aspects", "move/{verb}", "passages/{passage_pk}", "points/{point_pk}"),
+                    *("scores", "weights/{aspect_pk}"),
+                )
+            ),
+        )
+        for field in fields
+    }
+    | {
+        "GET /api/b/{slug}/releases/{id}/files/{path} 200 application/octet-stream": (
+            "A file is sent as the type that its name tells, as ever."
+        )
+    }
+    | {
         f"POST /api/b/{{slug}}/queries/{{id}}/pages/files/ 201 {line}": (
             "A file is read in the background: the answer is its fetch, with 202."
         )

@@ -10,6 +10,7 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.db import OperationalError, connection
 from django.test import Client
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.urls import reverse
 
 from kit.account.links import create_link
@@ -129,6 +130,22 @@ def test_deeply_nested_json_is_refused(browser, depth: int) -> None:
     answer = browser.put(DRAFTS, body, content_type="application/json")
     assert answer.status_code == 400
     assert "nested more than 50 deep" in answer.json()["detail"]
+
+
+@pytest.mark.django_db
+def test_half_of_a_surrogate_pair_is_refused(browser) -> None:
+    body = r'{"place": "/b/demo/", "name": "n", "text": "", "more": [{"\ud800": 1}]}'
+    answer = browser.put(DRAFTS, body, content_type="application/json")
+    assert answer.status_code == 400
+    assert "half of a surrogate pair" in answer.json()["detail"]
+
+
+@pytest.mark.django_db
+def test_too_many_fields_of_a_form_are_refused_in_json(browser) -> None:
+    data = encode_multipart(BOUNDARY, {f"field{n}": "" for n in range(1_001)})
+    answer = browser.put(DRAFTS, data, content_type=MULTIPART_CONTENT)
+    assert answer.status_code == 400
+    assert "exceeded" in answer.json()["detail"]
 
 
 @pytest.mark.django_db

@@ -26,7 +26,7 @@ from annotate.workspace.views.board import read_board
 from annotate.workspace.views.gold import Result, find
 from corpus.access import enter
 from corpus.versions.views import READERS, get_version
-from kit.api import Route
+from kit.api import KeyField, Route
 
 
 class GoldPassageSerializer(serializers.ModelSerializer):
@@ -56,7 +56,7 @@ class DiscardSerializer(serializers.Serializer):
 class RemakeSerializer(serializers.Serializer):
     """Passages of one page that become one under an aspect; a slice or a text where trimmed."""
 
-    passages = serializers.ListField(child=serializers.IntegerField(), min_length=1, max_length=50)
+    passages = serializers.ListField(child=KeyField(), min_length=1, max_length=50)
     aspect = serializers.IntegerField()
     start = serializers.IntegerField(min_value=0, allow_null=True, default=None)
     end = serializers.IntegerField(min_value=1, allow_null=True, default=None)
