@@ -412,9 +412,9 @@ REST_FRAMEWORK = {
         "rest_framework.parsers.MultiPartParser",
     ],
     "DEFAULT_THROTTLE_CLASSES": [
-        "kit.throttles.PersonRate",
-        "kit.throttles.TokenRate",
-        "kit.throttles.UploadRate",
+        "kit.account.rates.PersonRate",
+        "kit.account.rates.TokenRate",
+        "kit.account.rates.UploadRate",
     ],
     "DEFAULT_SCHEMA_CLASS": "kit.schema.RouteSchema",
     "EXCEPTION_HANDLER": "kit.api.handle_error",

@@ -18,7 +18,7 @@ from django.template.loader import render_to_string
 from django.urls import resolve
 
 from kit import htmx
-from kit.throttles import MULTIPART, UploadRate
+from kit.account.rates import MULTIPART, UploadRate
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # What the fields around the files and the lines between them may add.

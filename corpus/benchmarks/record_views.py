@@ -11,9 +11,9 @@ from corpus.access import Access, enter
 from corpus.lists import is_key
 from corpus.models import Membership, Role
 from kit import htmx
+from kit.lists.chained import chained
 from kit.lists.tables import Choices, Column, Filter, Table
 from kit.models import Event, SignInLink
-from kit.record import chained
 
 # What events are about, by the kind of their target; the rooms to the left by name.
 _ABOUT: Final = {

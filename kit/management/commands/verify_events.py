@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kit.record import Broken, read_chained
+from kit.lists.chained import Broken, read_chained
 
 
 class Command(BaseCommand):

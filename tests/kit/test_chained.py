@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from kit.record import chained
+from kit.lists.chained import chained
 
 ROWS = [{"id": n, "verb": "label", "data": {"label": n % 2, "é": 0.1 * n}} for n in range(1, 8)]
 
