@@ -7,7 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.test import Client
 from django.urls import reverse
 
-from annotate.guidelines.rendering import rendered
+from annotate.guidelines.rendering import as_html, rendered
 from annotate.guidelines.services import publish_guideline
 from annotate.models import EscalationCase, Guideline
 from annotate.plans.services import save_plan
@@ -138,3 +138,12 @@ def test_a_long_text_is_made_once(benchmark, admin, expert) -> None:
     for _ in range(2):
         assert '<a href="/a"' in page(expert).content.decode()
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt == made
+
+
+@pytest.mark.parametrize(
+    ("address", "is_kept"),
+    [("/static/a.png", True), ("http://evil.test/a", False), ("//evil.test", False)],
+)
+def test_only_pictures_of_this_site_keep_their_address(address: str, is_kept: bool) -> None:
+    assert ("src=" in as_html(f"![a]({address})".encode())) == is_kept
+    assert "src=" not in as_html(b'<img src="/\tevil.test"><img src="/\\evil.test">')
