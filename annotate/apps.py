@@ -12,15 +12,18 @@ class AnnotateConfig(AppConfig):
     def ready(self) -> None:
         """Labels of pairs that are voted on are shown by no list of the corpus room; cleanings
         keep aspects apart; judgments that their givers left are swept up; digests are mailed."""
+        from annotate.drafts.services import forget_drafts
         from annotate.voting.cases import is_undecided
         from annotate.voting.services import finish_all_abandoned
         from annotate.workspace.inherited import aspects_in
+        from corpus.benchmarks.archive import deleting
         from corpus.judgments.shown import hide_labels
         from corpus.versions.effective import tell_aspects
         from kit.runs.periodic import every
 
         hide_labels(is_undecided)
         tell_aspects(aspects_in)
+        deleting.connect(forget_drafts, dispatch_uid="annotate")
 
         def mail_digests() -> None:
             from annotate.digest.services import send_digests

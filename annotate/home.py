@@ -105,7 +105,7 @@ def waiting_work(user: User) -> list[Work]:
 
 
 def _places(user: User) -> list[Access]:
-    memberships = Membership.objects.filter(user=user).select_related("benchmark", "user")
+    memberships = Membership.objects.live().filter(user=user).select_related("benchmark", "user")
     return [Access(user, each.benchmark, each) for each in memberships]
 
 

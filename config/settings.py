@@ -174,6 +174,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "kit.middleware.LoginExpiredMiddleware",
     "kit.middleware.HtmxMessagesMiddleware",
+    "kit.middleware.RefusalShownMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"

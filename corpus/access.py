@@ -12,9 +12,11 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
+from corpus.benchmarks.archive import refuse_archived
 from corpus.models import Benchmark, Membership, Passage, Query, Role
 from kit.account.tokens import may_administer
 from kit.database.prepared import Prepared
+from kit.health.logs import request_now
 
 
 @dataclass
@@ -63,10 +65,16 @@ _MEMBERSHIP = Prepared(
 )
 
 
-def enter(user: User | AnonymousUser, slug: str, *roles: str) -> Access:
+_LOOKS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def enter(
+    user: User | AnonymousUser, slug: str, *roles: str, even_archived: bool = False
+) -> Access:
     """Fetch the benchmark for this person; with roles, require one of them.
 
-    Raises Http404 for strangers and PermissionDenied for members without any of the roles.
+    Raises Http404 for strangers, PermissionDenied for members without any of the roles, and
+    Refused for a request that would write into an archived benchmark, unless `even_archived`.
     """
     if not isinstance(user, User):
         raise Http404("No such benchmark.")
@@ -77,6 +85,9 @@ def enter(user: User | AnonymousUser, slug: str, *roles: str) -> Access:
         found.roles = [role for role in found.roles if role != Role.ADMIN]
     if roles and not set(roles) & set(found.roles):
         raise PermissionDenied(f"This needs the role {' or '.join(roles)}.")
+    request = request_now.get()
+    if request is not None and request.method not in _LOOKS and not even_archived:
+        refuse_archived(found.benchmark)
     return Access(user=user, benchmark=found.benchmark, membership=found)
 
 

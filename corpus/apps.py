@@ -14,8 +14,11 @@ class CorpusConfig(AppConfig):
 
     def ready(self) -> None:
         """Workers sweep up what uploads left and tell webhooks; groups of the identity provider
-        become roles; who is erased is no member any more; what a backup leaves out is made anew."""
+        become roles; who is erased is no member any more; what a backup leaves out is made anew;
+        nothing is written into an archived benchmark."""
+        from corpus.benchmarks.archive import deleting, refuse_event
         from kit.account import came_through_provider, erasing
+        from kit.audit import recording
         from kit.backup import restored
         from kit.runs.periodic import every
 
@@ -37,6 +40,20 @@ class CorpusConfig(AppConfig):
             leave_everywhere(user, actor)
 
         erasing.connect(leave, weak=False, dispatch_uid="corpus.leave_everywhere")
+
+        def forget(benchmark: Any, **_: object) -> None:
+            from corpus.pages.services import forget_pages
+            from corpus.texts.indexing import forget_texts
+
+            forget_texts(benchmark)
+            forget_pages(benchmark)
+
+        deleting.connect(forget, weak=False, dispatch_uid="corpus.forget")
+
+        def look(scope: str, verb: str, **_: object) -> None:
+            refuse_event(scope, verb)
+
+        recording.connect(look, weak=False, dispatch_uid="corpus.refuse_event")
 
         def bring_back(before: Path, **_: object) -> None:
             from corpus.imports.uploads import move_uploads

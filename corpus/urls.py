@@ -35,6 +35,7 @@ urlpatterns = [
     ),
     path("benchmarks/new/", benchmarks.benchmark_new, name="benchmark-new"),
     path(f"{_HERE}/", benchmarks.benchmark, name="benchmark"),
+    path(f"{_HERE}/archive/", benchmarks.archive, name="archive"),
     path(f"{_HERE}/licences/", benchmarks.licences, name="licences"),
     path(f"{_HERE}/record/", record.record, name="record"),
     path(f"{_HERE}/record/file/", record.record_file, name="record-file"),

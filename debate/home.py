@@ -14,7 +14,7 @@ from kit.runs.models import RunStatus
 def home_fragment(request: HttpRequest) -> HttpResponse:
     """Runs that go on, wait or failed in benchmarks where the person is admin."""
     assert isinstance(request.user, User)  # signing in is required everywhere
-    memberships = Membership.objects.filter(user=request.user)
+    memberships = Membership.objects.live().filter(user=request.user)
     benchmarks = [m.benchmark_id for m in memberships if Role.ADMIN in m.roles]
     runs = DebateRun.objects.filter(benchmark_id__in=benchmarks).exclude(
         status__in=(RunStatus.DONE, RunStatus.CANCELLED)

@@ -18,10 +18,12 @@ class EvaluationConfig(AppConfig):
 
     def ready(self) -> None:
         """Whoever sets a cleaning up sees what earlier ones gained; restored releases are found."""
+        from corpus.benchmarks.archive import deleting
         from corpus.cleaning.services import tell_gains
         from kit.backup import restored
 
         tell_gains(_gains)
+        deleting.connect(_forget_releases, dispatch_uid="evaluation")
         restored.connect(_move_releases, dispatch_uid="evaluation")
 
 
@@ -36,3 +38,13 @@ def _move_releases(before: Path, **_: object) -> None:
     from kit.backup.paths import move_paths
 
     move_paths(Release, "folder", before)
+
+
+def _forget_releases(benchmark: "Benchmark", **_: object) -> None:
+    import shutil
+
+    from django.conf import settings
+    from django.db import transaction
+
+    folder = Path(settings.RELEASES) / benchmark.slug
+    transaction.on_commit(lambda: shutil.rmtree(folder, ignore_errors=True))

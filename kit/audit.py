@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import models, transaction
+from django.dispatch import Signal
 from django.http import HttpRequest
 
 from kit.health.logs import request_now
@@ -12,6 +13,10 @@ from kit.models import ApiToken, Event
 
 # In a session: the key of the sign-in link by somebody else with which it began.
 BY_OTHER = "link_by_other"
+
+
+# Sent with `scope` and `verb` before events are written; a receiver may raise Refused.
+recording = Signal()
 
 
 class NoTransaction(RuntimeError):
@@ -32,6 +37,7 @@ def record(
     """
     if not transaction.get_connection().in_atomic_block:
         raise NoTransaction(f"record({verb!r}) outside a transaction")
+    recording.send(sender=None, scope=scope, verb=verb)
     event = _event(actor, verb, target, scope, data or {})
     event.save(force_insert=True)
     return event
@@ -47,6 +53,7 @@ def record_each(
     """Append one event per (target, data) in few statements; otherwise as `record`."""
     if not transaction.get_connection().in_atomic_block:
         raise NoTransaction(f"record_each({verb!r}) outside a transaction")
+    recording.send(sender=None, scope=scope, verb=verb)
     events = [_event(actor, verb, target, scope, data) for target, data in changes]
     return len(Event.objects.bulk_create(events))
 

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.messages import get_messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -22,6 +23,7 @@ from django.utils.cache import patch_cache_control
 from rest_framework.permissions import IsAuthenticated
 
 from kit import htmx
+from kit.errors import Refused
 from kit.health import logs
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -61,6 +63,26 @@ class HtmxMessagesMiddleware:
             context = {"messages": get_messages(request), "hx_oob": True}
             response.write(render_to_string("kit/messages.html", context))
         return response
+
+
+class RefusalShownMiddleware:
+    """What is refused before a view can show it is said at the head of a page, by status 409."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """The page of the refusal; htmx goes back to the page it came from, which says it."""
+        if not isinstance(error, Refused):
+            return None
+        came_from = htmx.details(request).current_url_abs_path
+        if htmx.details(request) and came_from and request.method != "GET":
+            messages.error(request, error.message)
+            return htmx.redirect(request, came_from)
+        return htmx.render(request, "409.html", {"why": error.message}, status=409)
 
 
 class LoginExpiredMiddleware:

@@ -13,6 +13,7 @@ from django.db.models.functions import Length
 from django.utils import timezone
 
 from annotate.models import Draft
+from corpus.models import Benchmark
 from kit.errors import Conflict, Refused
 
 LONGEST = 2_000_000
@@ -76,3 +77,8 @@ def _check_room(person: User, text: str, before: int = 0) -> None:
     if held + len(text) - before > MOST_TEXT:
         message = f"Your drafts hold at most {MOST_TEXT:,} characters in all. Discard some first."
         raise Refused(message, field="text")
+
+
+def forget_drafts(benchmark: Benchmark, **_: object) -> None:
+    """What anybody typed in a benchmark that is being deleted."""
+    Draft.objects.filter(place__contains=f"/b/{benchmark.slug}/").delete()

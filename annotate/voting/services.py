@@ -332,7 +332,7 @@ def finish_abandoned(plan: VotingPlan) -> int:
 
 def finish_all_abandoned() -> int:
     """The same in every benchmark: a periodic task."""
-    benchmarks = Benchmark.objects.filter(pk__in=_left().values("benchmark"))
+    benchmarks = Benchmark.objects.live().filter(pk__in=_left().values("benchmark"))
     return sum(finish_abandoned(VotingPlan.objects.current(each)) for each in benchmarks)
 
 

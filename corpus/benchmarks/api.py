@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access import enter
+from corpus.benchmarks import archive
 from corpus.benchmarks import services as verbs
 from corpus.benchmarks.record_views import RECORD, events_of, record_choices, send_record
 from corpus.benchmarks.views import get_member
@@ -25,7 +26,8 @@ class BenchmarkSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Benchmark
-        fields = ["slug", "name", "description", "licence", "created_at"]
+        fields = ["slug", "name", "description", "licence", "created_at", "archived_at"]
+        read_only_fields = ["archived_at"]
 
 
 class MemberSerializer(serializers.ModelSerializer):
@@ -118,12 +120,24 @@ class LinkSerializer(serializers.Serializer):
     sign_in_path = serializers.CharField(allow_blank=True)
 
 
+class DeletedSerializer(serializers.Serializer):
+    """Where the backup lies that was made before."""
+
+    backup = serializers.CharField()
+
+
 class Benchmarks(Route):
     """My benchmarks; staff may make new ones."""
 
-    @extend_schema(responses=BenchmarkSerializer(many=True))
+    @extend_schema(
+        responses=BenchmarkSerializer(many=True),
+        parameters=[OpenApiParameter("archived", bool, description="Archived ones instead.")],
+    )
     def get(self, request: Request) -> Response:
-        return self.page(Benchmark.objects.for_user(self.person()), BenchmarkSerializer)
+        own = Benchmark.objects.for_user(self.person())
+        is_archived = request.query_params.get("archived") in ("true", "1")
+        rows = own.exclude(archived_at=None) if is_archived else own.live()
+        return self.page(rows, BenchmarkSerializer)
 
     @extend_schema(request=BenchmarkSerializer, responses={201: BenchmarkSerializer})
     def post(self, request: Request) -> Response:
@@ -139,6 +153,35 @@ class OneBenchmark(Route):
     @extend_schema(responses=BenchmarkSerializer)
     def get(self, request: Request, slug: str) -> Response:
         return Response(BenchmarkSerializer(enter(self.person(), slug).benchmark).data)
+
+    @extend_schema(
+        responses={200: DeletedSerializer},
+        parameters=[OpenApiParameter("typed", str, description="The slug again.", required=True)],
+    )
+    def delete(self, request: Request, slug: str) -> Response:
+        """Delete an archived benchmark for good; for superusers who are its admins."""
+        access = enter(self.person(), slug, Role.ADMIN, even_archived=True)
+        if not access.user.is_superuser:
+            raise PermissionDenied("Only a superuser deletes a benchmark.")
+        typed = request.query_params.get("typed", "")
+        path = archive.delete(benchmark=access.benchmark, typed=typed, actor=access.user)
+        return Response({"backup": str(path)})
+
+
+class Archive(Route):
+    """Archive a benchmark, so that it can be read only (PUT), or let it be worked on (DELETE)."""
+
+    @extend_schema(request=None, responses=BenchmarkSerializer)
+    def put(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN, even_archived=True)
+        archive.archive(benchmark=access.benchmark, actor=access.user)
+        return Response(BenchmarkSerializer(access.benchmark).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN, even_archived=True)
+        archive.unarchive(benchmark=access.benchmark, actor=access.user)
+        return Response(status=204)
 
 
 class Licences(Route):
@@ -300,6 +343,7 @@ def _with_link(membership: Membership, token: str, *, status: int = 200) -> Resp
 urlpatterns = [
     path("benchmarks/", Benchmarks.as_view(), name="api-benchmarks"),
     path("b/<slug:slug>/", OneBenchmark.as_view(), name="api-benchmark"),
+    path("b/<slug:slug>/archive/", Archive.as_view(), name="api-archive"),
     path("b/<slug:slug>/licences/", Licences.as_view(), name="api-licences"),
     path("b/<slug:slug>/events/", Events.as_view(), name="api-events"),
     path("b/<slug:slug>/events/file/", EventsFile.as_view(), name="api-events-file"),

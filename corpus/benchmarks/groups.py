@@ -26,6 +26,8 @@ def place_by_groups(user: User, groups: Collection[str]) -> None:
         if benchmark is None:
             logger.warning("OIDC_GROUPS: there is no benchmark %s", slug)
             continue
+        if benchmark.archived_at is not None:
+            continue
         try:
             _place(user, benchmark, [each for each in places if each["benchmark"] == slug])
         except Refused as error:

@@ -19,8 +19,12 @@ class BenchmarkQuerySet(models.QuerySet["Benchmark"]):
     """Vocabulary for reading benchmarks."""
 
     def for_user(self, user: User | AnonymousUser) -> Self:
-        """Benchmarks the person is a member of."""
+        """Benchmarks the person is a member of, archived ones too."""
         return self.filter(memberships__user_id=user.pk)
+
+    def live(self) -> Self:
+        """Those in which people and machines work: not archived."""
+        return self.filter(archived_at=None)
 
 
 class Benchmark(models.Model):
@@ -36,6 +40,8 @@ class Benchmark(models.Model):
         "corpus.CorpusVersion", null=True, on_delete=models.SET_NULL, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    # Since when it can be read only (corpus/benchmarks/archive.py); null: it is worked on.
+    archived_at = models.DateTimeField(null=True)
 
     objects = BenchmarkQuerySet.as_manager()
 
@@ -123,6 +129,10 @@ class _Keys(models.Subquery):
 
 class MembershipQuerySet(models.QuerySet["Membership"]):
     """Vocabulary for reading memberships."""
+
+    def live(self) -> Self:
+        """Places in benchmarks that are not archived: what waits for people is in these."""
+        return self.filter(benchmark__archived_at=None)
 
     def with_domains(self) -> Self:
         """Read along what `Membership.domain_ids` asks for."""

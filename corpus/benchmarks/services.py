@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
+from corpus.benchmarks.archive import DELETE, refuse_archived
 from corpus.models import Benchmark, Domain, Invitation, Layer, Licence, Membership, Role
 from kit import audit
 from kit.account.links import AGREED_FOR, agree_to_link, create_link, end_links, is_mailed_to
@@ -23,7 +24,12 @@ from kit.models import Event, ProviderIdentity, Quota
 def create_benchmark(
     *, name: str, slug: str, actor: User | None, description: str = "", licence: str = ""
 ) -> Benchmark:
-    """Make an empty benchmark; its maker becomes its admin. Raises Refused if the slug is taken."""
+    """Make an empty benchmark; its maker becomes its admin.
+
+    Raises Refused if the slug is taken, also by a deleted one: its record stays under it.
+    """
+    if Event.objects.filter(scope=slug, verb=DELETE).exists():
+        raise Refused(f"A deleted benchmark had the slug {slug!r}: choose another.", field="slug")
     try:
         with transaction.atomic():
             benchmark = Benchmark.objects.create(
@@ -200,6 +206,7 @@ def _invite(
 def accept_invitation(*, invitation: Invitation, actor: User) -> Membership:
     """The place is theirs. Raises Refused for somebody else's invitation, one that is over, and
     one by somebody who may not invite any more."""
+    refuse_archived(invitation.benchmark)
     with transaction.atomic():
         _hold(invitation.benchmark)
         if invitation.user_id != actor.pk or not Invitation.objects.filter(pk=invitation.pk):

@@ -1,17 +1,19 @@
 """Screens of benchmarks and of their people."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from corpus.access import Access, enter
+from corpus.benchmarks import archive as archive_verbs
 from corpus.benchmarks import services as verbs
 from corpus.benchmarks.forms import BenchmarkForm, LicenceForm, PersonForm, PlaceForm
 from corpus.benchmarks.overview import domain_counts
@@ -26,7 +28,8 @@ from kit.models import Event
 def home_fragment(request: HttpRequest) -> HttpResponse:
     """The corpus room's part of the home page: the person's benchmarks."""
     mine = Membership.objects.filter(benchmark=OuterRef("pk"), user=request.user.pk)
-    benchmarks = Benchmark.objects.for_user(request.user).annotate(
+    is_archived = "archived" in request.GET
+    own = Benchmark.objects.for_user(request.user).annotate(
         domain_count=Count("domains", filter=Q(domains__is_ready=True), distinct=True),
         my_roles=Subquery(mine.values("roles")),
     )
@@ -36,12 +39,14 @@ def home_fragment(request: HttpRequest) -> HttpResponse:
     waiting = waiting.select_related("user", "benchmark")
     asking = waiting.annotate(my_roles=Subquery(mine.values("roles")))
     context = {
-        "benchmarks": benchmarks,
+        "benchmarks": [each for each in own if (each.archived_at is not None) == is_archived],
+        "is_archived": is_archived,
+        "has_archived": any(each.archived_at is not None for each in own),
         "may_create": _is_staff(request),
         "asking": [each for each in asking if Role.ADMIN in (each.my_roles or ())],
-        "invitations": Invitation.objects.filter(user=request.user.pk).select_related(
-            "benchmark", "invited_by"
-        ),
+        "invitations": Invitation.objects.filter(
+            user=request.user.pk, benchmark__archived_at=None
+        ).select_related("benchmark", "invited_by"),
     }
     return htmx.render(request, "corpus/benchmarks/home.html", context)
 
@@ -70,6 +75,30 @@ def benchmark(request: HttpRequest, slug: str) -> HttpResponse:
         "events": _what_people_did(slug) if access.is_admin else [],
     }
     return htmx.render(request, "corpus/benchmarks/benchmark.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+def archive(request: HttpRequest, slug: str) -> HttpResponse:
+    """Archive and unarchive; superusers delete here, by the slug, typed."""
+    access = enter(request.user, slug, Role.ADMIN, even_archived=True)
+    benchmark, here = access.benchmark, reverse("archive", args=[slug])
+    if request.method == "GET":
+        return htmx.render(request, "corpus/benchmarks/archive.html", {"access": access})
+    verb = request.POST.get("verb")
+    who: dict[str, Any] = {"benchmark": benchmark, "actor": access.user}
+    if verb == "archive":
+        said = "The benchmark is archived."
+        return htmx.attempt(request, lambda: archive_verbs.archive(**who), here, said)
+    if verb == "unarchive":
+        said = "The benchmark is worked on again."
+        return htmx.attempt(request, lambda: archive_verbs.unarchive(**who), here, said)
+    if verb != "delete":
+        raise Http404("No such verb.")
+    with htmx.refusal_shown(request):
+        path = archive_verbs.delete(typed=request.POST.get("typed", ""), **who)
+        messages.success(request, f"{benchmark} is deleted. The backup before it: {path}")
+        return htmx.redirect(request, reverse("home"))
+    return htmx.redirect(request, here)
 
 
 @require_http_methods(["GET", "POST"])

@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import re
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -214,6 +215,15 @@ def forget_raw(digest: str) -> None:
     waiting = PageFetch.objects.exclude(status__in=OVER).filter(given__sha256=digest)
     if not waiting.exists() and not CollectedPage.objects.filter(sha256=digest).exists():
         _raw_path(digest).unlink(missing_ok=True)
+
+
+def forget_pages(benchmark: Benchmark) -> None:
+    """Once a benchmark is deleted, delete the bytes of its pages that no other has."""
+    pages = CollectedPage.objects.filter(benchmark=benchmark).values_list("sha256", flat=True)
+    given = PageFetch.objects.filter(query__domain__benchmark=benchmark).exclude(given=None)
+    digests = {*pages, *given.values_list("given__sha256", flat=True)} - {None}
+    for digest in digests:
+        transaction.on_commit(partial(forget_raw, digest))
 
 
 def _raw_path(digest: str) -> Path:

@@ -69,6 +69,21 @@ def _add(condition: str, *parameters: Any) -> int:
         return int(cursor.rowcount)
 
 
+def remove(version_id: int, upto: int) -> None:
+    """Forget the version's passages with id <= upto, all of which are indexed and still there."""
+    if _is_postgresql():
+        statement, given = f"DELETE FROM {TABLE} WHERE version_id = %s", [version_id]
+    else:  # which keeps no texts, so that it has to be told them to forget them
+        statement = (
+            f"INSERT INTO {TABLE} ({TABLE}, rowid, scope, body) "
+            f"SELECT 'delete', id, 'v' || version_id || ' d' || domain_id, {_BODY} {_SOURCE}"
+            "version_id = %s AND id <= %s"
+        )
+        given = [version_id, upto]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, given)
+
+
 @contextmanager
 def filling() -> Iterator[None]:
     """While all of an index is added, in the caller's transaction: nobody can search meanwhile.

@@ -11,7 +11,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F, QuerySet
 
 from corpus.benchmarks.overview import count_passages
-from corpus.models import CorpusVersion, Judgment, Passage, PassageIndexRun
+from corpus.models import Benchmark, CorpusVersion, Judgment, Passage, PassageIndexRun
 from corpus.texts import index as textindex
 from corpus.texts.finding import one_of
 from kit.database.bulk import one_writer_at_a_time, vacuum
@@ -88,6 +88,13 @@ def index_filled(pks: Collection[int]) -> None:
         PassageIndexRun.objects.filter(pk=run.pk).update(
             total=F("total") + more, done=F("done") + count
         )
+
+
+def forget_texts(benchmark: Benchmark) -> None:
+    """Take a benchmark that is being deleted out of the text index; in the caller's transaction."""
+    runs = PassageIndexRun.objects.filter(version__benchmark=benchmark)
+    for version, last in runs.values_list("version", "last_id"):
+        textindex.remove(version, last)
 
 
 def run_index(run: PassageIndexRun) -> None:
