@@ -37,6 +37,12 @@ window.tools = (() => {
         presses.from.add(from);
         const acted = clicked.at(-1) ?? (document.activeElement === from ? null : document.activeElement);
         const say = (what) => faults.push(`${key} from ${name(from)} ${what}${acted ? `: ${name(acted)}` : ""}`);
+        const dialog = document.querySelector("dialog[open]");
+        if (dialog) { // the palette, where the page has no search of its own
+          dialog.close();
+          if (key !== "/" || isTyping(from)) say("opens a dialog");
+          continue;
+        }
         const digit = /^\d$/.test(key);
         const radio = from.matches(".weight input[type=radio]") ? from
           : document.querySelector("form[data-weigh] .weight:not(:has(:checked)) input");

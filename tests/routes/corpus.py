@@ -83,6 +83,7 @@ ROWS: list[tuple[str, Row]] = [
     ("api-benchmarks", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 403))),
     ("api-benchmark", get(MEMBERS)),
     ("api-benchmark", Row((), 200, "delete", special={"admin": 403})),
+    ("api-archive", Row((), 200, "put", special={"admin": 409})),
     ("api-archive", Row((), 204, "delete", special={"admin": 409})),
     ("api-licences", get(MEMBERS)),
     ("api-licences", Row(ADMIN, 400, "put")),
