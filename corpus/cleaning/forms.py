@@ -10,7 +10,7 @@ from llm import endpoints
 from llm.endpoints import endpoint_choices
 from llm.ledger.accounts import budget_field, effort_field
 
-_OPTIONS: Final = ("site", "reasoning_effort", *CHUNKS)
+_OPTIONS: Final = ("site", "reasoning_effort", "ask_from", *CHUNKS)
 
 
 def _number(option: str, label: str, *, whole: bool = False) -> forms.Field:
@@ -59,6 +59,9 @@ class CleaningForm(forms.Form):
         help_text="Told to the cleaner of gold, such as Wikipedia.",
     )
     reasoning_effort = effort_field()
+    ask_from = _number(
+        "ask_from", "Ask about left-out gold from so many words; less is put back", whole=True
+    )
     embedder = forms.ChoiceField(
         label="Semantic chunks: vectors of sentences from",
         required=False,

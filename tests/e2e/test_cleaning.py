@@ -79,6 +79,7 @@ def test_violations_are_decided_and_the_report_is_read_by_keys(page: Page, look_
     press(page, "n", "/cleaning/new/$")
     expect(page.locator("#forecast")).to_contain_text("Advised: nothing.")
     page.get_by_label("Where an agent changed gold text").select_option("person")
+    page.get_by_label("Ask about left-out gold").fill("0")
     page.get_by_label("Name of the new version").fill("by hand")
     look_at()
     page.keyboard.press("Control+Enter")

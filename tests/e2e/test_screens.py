@@ -177,7 +177,7 @@ def test_screens_answer_fit_and_stay_quiet(enter, axe, person: str) -> None:
 def test_page_of_the_api_fits_and_is_open_to_everybody(enter, axe) -> None:
     visitor = enter("admin", "light")
     visitor.open("/api/docs/")
-    expect(visitor.page.locator(".opblock").first).to_be_visible()
+    expect(visitor.page.locator(".opblock-tag").first).to_be_visible()
     for look in ("light", "dark", "narrow"):
         visitor.turn_to(look)
         assert visitor.page.evaluate(TOO_WIDE) <= 0, look
