@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import JSONParser
 
 # Lists and objects inside one another: more than any request of ours has, less than any stack.
@@ -15,7 +15,7 @@ class ShallowJSONParser(JSONParser):
     holds half of a surrogate pair: no answer could quote it."""
 
     def parse(self, *args: Any, **kwargs: Any) -> Any:
-        """The value; raises ParseError (400)."""
+        """The value; raises ParseError or, where a field can be named, ValidationError (400)."""
         try:
             value = super().parse(*args, **kwargs)
         except RecursionError:
@@ -25,12 +25,20 @@ class ShallowJSONParser(JSONParser):
             depth = _depth(value)
         if depth >= _MOST_NESTED:
             raise ParseError(f"The JSON is nested more than {_MOST_NESTED} deep.")
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            said = "The JSON holds half of a surrogate pair, which is not valid Unicode."
-            raise ParseError(said) from error
+        if not _is_unicode(value):
+            said = "This holds half of a surrogate pair, which is not valid Unicode."
+            fields = value.items() if isinstance(value, dict) else ()
+            wrong = [key for key, each in fields if _is_unicode(key) and not _is_unicode(each)]
+            raise ValidationError({key: [said] for key in wrong}) if wrong else ParseError(said)
         return value
+
+
+def _is_unicode(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _depth(value: Any) -> int:

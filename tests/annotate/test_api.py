@@ -91,7 +91,7 @@ def test_writing_what_stands_there_already_is_no_conflict(api, world) -> None:
         (TEXTS | {"version": 1, "weight": 2.5}, ["weight"]),
         (TEXTS | {"version": 1, "content": "a\x00b"}, ["content"]),
         (TEXTS | {"version": 1, "content": None}, ["content"]),
-        (TEXTS | {"version": 1, "rationale": "\ud800"}, ["detail"]),
+        (TEXTS | {"version": 1, "rationale": "\ud800"}, ["rationale"]),
     ],
 )
 def test_wrong_aspect_is_400_and_names_the_fields(api, world, body, fields) -> None:

@@ -137,7 +137,7 @@ def test_half_of_a_surrogate_pair_is_refused(browser) -> None:
     body = r'{"place": "/b/demo/", "name": "n", "text": "", "more": [{"\ud800": 1}]}'
     answer = browser.put(DRAFTS, body, content_type="application/json")
     assert answer.status_code == 400
-    assert "half of a surrogate pair" in answer.json()["detail"]
+    assert "half of a surrogate pair" in answer.json()["more"][0]
 
 
 @pytest.mark.django_db
