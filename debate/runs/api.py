@@ -252,7 +252,7 @@ class Forecasts(Planning):
         plan = self.plan(enter(self.person(), slug, Role.ADMIN))
         data: dict[str, Any] = dict(ForecastSerializer(forecast_plan(plan)).data)
         data |= {"config": as_json(plan.config), "departures": plan.departures}
-        data["pairs_left"] = pairs_left(plan.benchmark).get(plan.pool.pk, 0)
+        data["pairs_left"] = pairs_left(plan.benchmark, pool=plan.pool).get(plan.pool.pk, 0)
         return Response(PlannedSerializer(data | {"budget_usd": plan.budget_usd}).data)
 
 

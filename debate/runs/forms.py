@@ -8,6 +8,7 @@ from typing import Any, Final
 from django import forms
 from django.db.models import Count
 from django.forms import BoundField
+from django.utils.functional import cached_property
 
 from annotate.models import VotingPlan
 from corpus.models import Benchmark, Pool
@@ -82,9 +83,14 @@ class PoolField(forms.ModelChoiceField):
 
     def offer(self, benchmark: Benchmark) -> None:
         """Let it choose among the pools of a benchmark, from the one with work left."""
-        self.left = pairs_left(benchmark)
+        self._benchmark = benchmark
         self.queryset = benchmark.pools.annotate(pairs=Count("entries")).order_by("-pk")
-        self.initial = default_pool(benchmark, self.left)
+        self.initial = lambda: default_pool(benchmark, self.left)
+
+    @cached_property
+    def left(self) -> dict[int, int]:
+        """Pairs left in each pool, counted where they are shown: a forecast alone shows none."""
+        return pairs_left(self._benchmark)
 
     def label_from_instance(self, obj: Any) -> str:
         """The pool's name with its counts."""

@@ -38,8 +38,8 @@ _NOT_COMPARED: Final = frozenset(
 _GOING: Final = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED)
 
 
-def pairs_left(benchmark: Benchmark) -> dict[int, int]:
-    """How many pairs of each pool, by its key, nobody has judged and no run holds.
+def pairs_left(benchmark: Benchmark, *, pool: Pool | None = None) -> dict[int, int]:
+    """How many pairs of each pool (or of `pool`), by its key, nobody has judged and no run holds.
 
     A pair is left where it has no standing label since the import, no case before people, and does
     not wait in a run that goes on. Labels on trial and of the practice model do not count.
@@ -50,7 +50,7 @@ def pairs_left(benchmark: Benchmark) -> dict[int, int]:
         ~Exists(Judgment.objects.standing().filter(practice=False, **of_pair)),
         ~Exists(EscalationCase.objects.of_voters().filter(**of_pair)),
         ~Exists(waits),
-        pool__in=benchmark.pools.values("pk"),
+        pool__in=[pool] if pool else benchmark.pools.values("pk"),
     )
     return dict(entries.values_list("pool").annotate(Count("pk")))
 
