@@ -12,7 +12,6 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.mail import send_mail
 from django.db import transaction
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
@@ -77,7 +76,18 @@ def send_digests() -> int:
 
 
 def _send(digest: Digest, works: list[Work]) -> None:
-    context = {"user": digest.user, "works": works, "site": digest.site}
-    context |= {"home": reverse("home"), "account": reverse("account")}
-    subject, _, body = render_to_string("annotate/digest/mail.txt", context).partition("\n")
-    send_mail(subject, body.lstrip(), None, [digest.user.email])
+    waiting = [
+        f"{work.left} x {work.name} ({work.benchmark.name})"
+        + (f", due {work.due_on:%-d %B %Y}" if work.due_on else "")
+        for work in works
+    ]
+    lines = [
+        f"{digest.user.username}, this waits for you:",
+        "",
+        *waiting,
+        "",
+        f"Go on: {digest.site}{reverse('home')}",
+        "",
+        f"You chose this mail under Account, and end it there: {digest.site}{reverse('account')}",
+    ]
+    send_mail("Waiting for you in Assay", "\n".join(lines), None, [digest.user.email])
