@@ -1,11 +1,14 @@
 """The palette finds what a person's lists show, and nothing else."""
 
+from itertools import groupby
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from corpus.models import RetrievalRun
 from debate.models import DebateRun
+from kit.glossary import terms
 from tests.factories import (
     index_texts,
     make_benchmark,
@@ -82,6 +85,8 @@ def test_nothing_is_said_in_words(client: Client, benchmark) -> None:
 def test_the_palette_explains_terms(client, benchmark) -> None:
     assert 'href="/glossary/#hole"' in found(client, benchmark, "annotator", "hole")
     page = one_line(client.get("/glossary/"))
+    parts = [each.section for each in terms().values()]
+    assert len(set(parts)) == len(list(groupby(parts))), "a term stands twice"
     assert '<dt id="hole">hole</dt><dd>A relevant passage that the original gold lacks</dd>' in page
     # A screen that uses the term leads there.
     holes = one_line(client.get(reverse("holes", args=[benchmark.slug])))
