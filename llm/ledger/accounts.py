@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import ClassVar, Final
 
 from django import forms
@@ -187,6 +187,14 @@ def paying_runs(slug: str) -> list[PayingRun]:
             runs = kind.objects.filter(account__isnull=False, **own)  # type: ignore[attr-defined]
             found += runs.select_related("account").order_by("-pk")
     return found
+
+
+def budget_of(given: str | None) -> Decimal | None:
+    """A budget as it was typed for a command; none where nothing was. Raises Refused."""
+    try:
+        return Decimal(given) if given else None
+    except InvalidOperation:
+        raise Refused("--budget is an amount in dollars, such as 2.50.") from None
 
 
 def check_budget(usd: Decimal | None, choices: Iterable[tuple[str, str]]) -> None:

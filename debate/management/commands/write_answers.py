@@ -1,7 +1,6 @@
 """`manage.py write_answers SLUG`: have a model write reference answers, in this process."""
 
 import json
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -14,6 +13,7 @@ from debate.tasks import ANSWERS
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from llm import endpoints
+from llm.ledger.accounts import budget_of
 from llm.requests import EFFORTS
 
 
@@ -68,17 +68,13 @@ class Command(BaseCommand):
 
 
 def _start(benchmark: Benchmark, options: dict[str, Any], first: endpoints.Endpoint) -> AnswerRun:
-    try:
-        budget = Decimal(options["budget"]) if options["budget"] else None
-    except InvalidOperation:
-        raise Refused("--budget is an amount in dollars, such as 2.50.") from None
     named = options["endpoint"]
     return start_answers(
         benchmark=benchmark,
         queries=candidates(benchmark, domain=options["domain"], again=options["again"]),
         endpoint=endpoints.get(named) if named else first,
         actor=None,
-        budget_usd=budget,
+        budget_usd=budget_of(options["budget"]),
         temperature=options["temperature"],
         with_weights=not options["without_weights"],
         reasoning_effort=options["reasoning_effort"],

@@ -1,6 +1,5 @@
 """Have the reasons of a reference panel written, in this process."""
 
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -11,6 +10,7 @@ from debate.tasks import HINTS
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from llm import endpoints
+from llm.ledger.accounts import budget_of
 
 
 class Command(BaseCommand):
@@ -30,10 +30,6 @@ class Command(BaseCommand):
         panel = panels.filter(pk=options["panel"]).first()
         if panel is None:
             raise CommandError(f"There is no panel {options['panel']}.")
-        try:
-            budget = Decimal(options["budget"]) if options["budget"] else None
-        except InvalidOperation:
-            raise CommandError("--budget is an amount in dollars, such as 2.50.") from None
         with endpoints.practice_if_unconfigured("agents") as first:
             try:
                 named = options["endpoint"]
@@ -43,7 +39,7 @@ class Command(BaseCommand):
                     actor=None,
                     access=None,
                     model=options["model"],
-                    budget_usd=budget,
+                    budget_usd=budget_of(options["budget"]),
                     claimed=True,
                 )
             except Refused as error:

@@ -10,11 +10,12 @@ from corpus.models import Benchmark
 from evaluation.agents.judging import start_judging, trial_of
 from evaluation.agents.models import AgentRun, JudgeRun
 from evaluation.agents.protocol.judging import JudgeMode
-from evaluation.management.commands.run_agent import benchmark_of, budget_of
+from evaluation.management.commands.run_agent import benchmark_of
 from evaluation.tasks import JUDGES
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from llm import endpoints
+from llm.ledger.accounts import budget_of
 from llm.requests import EFFORTS
 
 

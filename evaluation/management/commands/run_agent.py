@@ -1,7 +1,6 @@
 """`manage.py run_agent SLUG`: let a search agent answer a benchmark's queries, in this process."""
 
 import json
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -15,6 +14,7 @@ from evaluation.tasks import AGENTS
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from llm import endpoints
+from llm.ledger.accounts import budget_of
 from llm.requests import EFFORTS
 
 
@@ -75,14 +75,6 @@ def benchmark_of(slug: str) -> Benchmark:
     if found is None:
         raise CommandError(f"There is no benchmark {slug!r}.")
     return found
-
-
-def budget_of(given: str | None) -> Decimal | None:
-    """An amount as it was typed. Raises Refused."""
-    try:
-        return Decimal(given) if given else None
-    except InvalidOperation:
-        raise Refused("--budget is an amount in dollars, such as 2.50.") from None
 
 
 def _start(benchmark: Benchmark, options: dict[str, Any], first: endpoints.Endpoint) -> AgentRun:
