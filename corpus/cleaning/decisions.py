@@ -138,7 +138,10 @@ def open_of(page: CleanedPage) -> QuerySet[Violation]:
 
 
 def settle_as_before(page: CleanedPage, found: Sequence[Violation]) -> None:
-    """Decide new violations of a page as a person did where the same words were left out."""
+    """Decide new violations of a page as a person did where the same words were left out.
+
+    Nobody looked at these: an event says after which earlier ones they were settled.
+    """
     dropped = [each for each in found if each.kind == Kind.DROPPED and each.is_violation]
     texts = {each.source for each in dropped if not each.decision}
     known = Violation.objects.filter(
@@ -146,10 +149,20 @@ def settle_as_before(page: CleanedPage, found: Sequence[Violation]) -> None:
     )
     known = known.exclude(decided_by=None).exclude(decision=Violation.Decision.ORIGINAL)
     latest = {each.source: each for each in known.order_by("decided_at", "pk")}
+    settled: dict[str, str] = {}
     for each in dropped:
         if not each.decision and (before := latest.get(each.source)):
             each.decision, each.decided_at = before.decision, before.decided_at
             each.decided_by_id = before.decided_by_id
+            settled[str(before.pk)] = before.decision
+    if settled:
+        audit.record(
+            actor=None,
+            verb="settle as decided before",
+            target=page,
+            scope=page.run.benchmark.slug,
+            data={"as": settled},
+        )
 
 
 def _alike(violation: Violation) -> list[tuple[int, int]]:

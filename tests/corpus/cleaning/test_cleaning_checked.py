@@ -230,6 +230,9 @@ def test_the_same_words_are_asked_about_once_and_few_words_never(benchmark, sett
     assert "Of a." in find(run, "a/")
     late = Violation.objects.get(page=third.page, source=words)
     assert (late.decision, late.decided_by) == ("accepted", admin)
+    told = Event.objects.get(verb="settle as decided before")
+    assert (told.target_id, told.actor) == (str(third.page_id), None)
+    assert set(told.data["as"].values()) == {"accepted"}
 
 
 def test_what_is_skipped_comes_again_behind_the_others(benchmark, settings) -> None:
