@@ -99,6 +99,16 @@
     next?.removeAttribute("data-focus"); // said once: the next swap has a wish of its own
   });
 
+  /* Who is on the way to another page is not called back by the end of what this one waited for. */
+  let left = -Infinity;
+  addEventListener("beforeunload", () => { left = performance.now(); });
+  document.addEventListener("htmx:beforeOnLoad", (event) => {
+    const { requestConfig, xhr } = event.detail;
+    const calls = xhr.getResponseHeader("HX-Redirect") ?? xhr.getResponseHeader("HX-Refresh");
+    // Only what the page asks by itself; a link to a file does not lead away for long.
+    if (calls && !requestConfig.triggeringEvent && performance.now() - left < 10_000) event.preventDefault();
+  });
+
   /* On a phone what the work is about comes first; what it is held against is a tap away. */
   function fold(inside) {
     if (!matchMedia("(max-width: 900px)").matches) return;

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Response, expect
+from playwright.sync_api import Browser, Page, Response, Route, expect
 
 from tests.bench.server import Assay
 
@@ -255,6 +255,25 @@ def test_passage_is_on_the_first_screen_also_when_the_positions_appear(enter, lo
     if look == "light":
         assert passage.bounding_box()["y"] < 400
     page.keyboard.press("k")
+
+
+def test_what_a_page_waited_for_calls_nobody_back_who_leaves(enter) -> None:
+    page = enter("admin", "light").page
+    back = {"HX-Redirect": f"{HOME}people/"}
+    page.route("**/waited-for/", lambda route: route.fulfill(status=200, headers=back))
+    asks = "htmx.ajax('GET', '/waited-for/', {target: 'main', swap: 'none'})"
+    page.goto(f"{HOME}leaderboard/")
+    page.evaluate(asks)
+    page.wait_for_url(f"**{HOME}people/")
+
+    def keep_waiting(route: Route) -> None:
+        page.wait_for_timeout(1_000)
+        route.continue_()
+
+    page.goto(f"{HOME}leaderboard/")
+    page.route("**/agreement/", keep_waiting)
+    page.evaluate(f"document.querySelector('a[href$=\"/agreement/\"]').click(); {asks}")
+    page.wait_for_url(f"**{HOME}agreement/")
 
 
 def test_paper_shows_whole_tables_and_nothing_to_press(enter) -> None:
