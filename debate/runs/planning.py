@@ -50,7 +50,7 @@ def pairs_left(benchmark: Benchmark, *, pool: Pool | None = None) -> dict[int, i
         ~Exists(Judgment.objects.standing().filter(practice=False, **of_pair)),
         ~Exists(EscalationCase.objects.of_voters().filter(**of_pair)),
         ~Exists(waits),
-        pool__in=[pool] if pool else benchmark.pools.values("pk"),
+        pool__in=[pool] if pool else benchmark.pools.all(),
     )
     return dict(entries.values_list("pool").annotate(Count("pk")))
 
