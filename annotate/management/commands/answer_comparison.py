@@ -9,7 +9,7 @@ from annotate.answers.comparing import SEED, SIZE, close_comparison, draw_compar
 from annotate.answers.report import report
 from annotate.models import AnswerComparison
 from annotate.rights import named_admin
-from corpus.models import Benchmark
+from corpus.management import benchmark_named
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 
@@ -30,9 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--as", dest="person", default="", help="the admin who does it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = Benchmark.objects.filter(slug=options["slug"]).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark {options['slug']!r}.")
+        benchmark = benchmark_named(options["slug"])
         try:
             if options["draw"]:
                 access = named_admin(benchmark, options["person"])

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotate.answers.short import take_reference_answers
 from corpus.imports.answers import load_answers
+from corpus.management import benchmark_named
 from corpus.models import Benchmark
 from kit.errors import Refused
 
@@ -38,9 +39,7 @@ class Command(BaseCommand):
             raise CommandError("Give either a FILE or --from-reference.")
         if options["from_reference"] and options["replace"]:
             raise CommandError("--replace goes with a FILE; --from-reference replaces nothing.")
-        benchmark = Benchmark.objects.filter(slug=slug).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark {slug!r}.")
+        benchmark = benchmark_named(slug)
         domain = options["domain"]
         try:
             if path is None:

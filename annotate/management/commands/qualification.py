@@ -15,6 +15,7 @@ from annotate.exams.qualification import (
     import_approvals,
     people_rows,
 )
+from corpus.management import benchmark_named
 from corpus.models import Benchmark
 from kit.errors import Refused
 from kit.lists.csvread import csv_rows
@@ -37,9 +38,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="for machines")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark {options['benchmark']}.")
+        benchmark = benchmark_named(options["benchmark"])
         try:
             if options["approvals"]:
                 with options["approvals"].open("rb") as lines:

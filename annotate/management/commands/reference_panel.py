@@ -8,6 +8,7 @@ from annotate.models import ReferencePanel
 from annotate.panels.report import panel_sheets
 from annotate.panels.services import close_panel, draw_panel, open_panel
 from annotate.rights import named_admin
+from corpus.management import benchmark_named
 from corpus.models import Benchmark, Pool
 from kit.errors import Refused
 
@@ -36,9 +37,7 @@ class Command(BaseCommand):
         parser.add_argument("--as", dest="person", default="", help="the admin who does it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark {options['benchmark']}.")
+        benchmark = benchmark_named(options["benchmark"])
         try:
             panel = self._panel(benchmark, options)
             if options["open"]:

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.benchmarks import archive as verbs
-from corpus.models import Benchmark
+from corpus.management import benchmark_named
 from kit.errors import Refused
 
 
@@ -23,9 +23,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = Benchmark.objects.filter(slug=options["slug"]).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark {options['slug']}.")
+        benchmark = benchmark_named(options["slug"])
         try:
             if options["verb"] == "delete":
                 typed = options["confirm"]

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from corpus.management import benchmark_named
 from corpus.models import Benchmark, Pool, RetrievalRun
 from corpus.pools.builds import build_pool
 from corpus.versions.services import called
@@ -30,9 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the counts as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark {options['benchmark']!r}.")
+        benchmark = benchmark_named(options["benchmark"])
         try:
             pool = build_pool(
                 benchmark=benchmark,

@@ -17,6 +17,7 @@ from corpus.cleaning.services import (
     start_cleaning,
 )
 from corpus.cleaning.tasks import drive_claimed
+from corpus.management import benchmark_named
 from corpus.models import Benchmark, CleaningPreset, CleaningRun, CorpusVersion, ViolationPolicy
 from kit.errors import Refused
 from kit.runs.models import RunStatus
@@ -64,9 +65,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark {options['benchmark']!r}.")
+        benchmark = benchmark_named(options["benchmark"])
         try:
             with endpoints.practice_if_unconfigured("cleaner") as first:
                 # The models of the roles, unless one is named: that is asked at the first endpoint.

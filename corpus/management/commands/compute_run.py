@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.computing import services as computing
 from corpus.computing.config import BY_DOCUMENT
 from corpus.computing.models import Method
+from corpus.management import benchmark_named
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
 from corpus.versions.services import called
 from kit.errors import Refused
@@ -52,9 +53,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark {options['benchmark']!r}.")
+        benchmark = benchmark_named(options["benchmark"])
         needs_model = options["method"] == Method.EMBEDDINGS
         with (
             endpoints.practice_if_unconfigured("embedder")

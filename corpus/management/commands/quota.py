@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.models import Benchmark
+from corpus.management import benchmark_named
 from corpus.quotas.services import quota_of, set_quota, used_by
 
 _LIMITS = ("bytes", "calls", "usd")
@@ -23,9 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="for machines")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = Benchmark.objects.filter(slug=options["benchmark"]).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark {options['benchmark']}.")
+        benchmark = benchmark_named(options["benchmark"])
         quota, used = quota_of(benchmark), used_by(benchmark)
         given = {name: options[name] for name in _LIMITS if options[name] is not None}
         if given:

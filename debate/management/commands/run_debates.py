@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.db.models import Count
 
+from corpus.management import benchmark_named
 from corpus.models import Benchmark
 from debate.lara.services import budget_progress
 from debate.measures import Comparison, compare
@@ -287,10 +288,7 @@ def _choices(agents: str | None, endpoint: endpoints.Endpoint) -> tuple[ModelCho
 
 
 def _benchmark(slug: str) -> Benchmark:
-    found = Benchmark.objects.filter(slug=slug).first()
-    if found is None:
-        raise CommandError(f"There is no benchmark {slug!r}. Load one with load_benchmark.")
-    return found
+    return benchmark_named(slug)
 
 
 def _pool(benchmark: Benchmark, name: str | None) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
+from corpus.management import benchmark_named
 from corpus.models import Benchmark
 from debate.answers.services import candidates, start_answers
 from debate.models import AnswerRun
@@ -38,9 +39,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = Benchmark.objects.filter(slug=options["slug"]).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark {options['slug']!r}.")
+        benchmark = benchmark_named(options["slug"])
         if options["domain"] and not benchmark.domains.filter(name=options["domain"]).exists():
             raise CommandError(f"There is no domain {options['domain']!r}.")
         with endpoints.practice_if_unconfigured("answerer") as first:

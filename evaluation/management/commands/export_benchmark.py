@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.models import Benchmark
+from corpus.management import benchmark_named
 from corpus.versions.services import called
 from evaluation.releases.exporting import FORMATS, export_benchmark
 from kit.errors import Refused
@@ -28,9 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder = options["out"].resolve()
-        benchmark = Benchmark.objects.filter(slug=options["slug"]).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark “{options['slug']}”.")
+        benchmark = benchmark_named(options["slug"])
         try:
             name = options["corpus_version"]
             counts = export_benchmark(

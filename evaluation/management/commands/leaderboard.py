@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from corpus.management import benchmark_named
 from corpus.models import Benchmark, CorpusVersion
 from corpus.versions.services import called
 from evaluation.leaderboard import services as leaderboard
@@ -34,9 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the board as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = Benchmark.objects.filter(slug=options["slug"]).first()
-        if benchmark is None:
-            raise CommandError(f"There is no benchmark {options['slug']!r}.")
+        benchmark = benchmark_named(options["slug"])
         try:
             version = called(benchmark, options["corpus_version"])
             asked = {"metric": options["metric"], "profile": options["profile"]}
