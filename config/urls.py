@@ -6,6 +6,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from corpus.benchmarks.views import home
 from kit import views
 from kit.account import people_views as people
 from kit.account import views as account
@@ -14,7 +15,7 @@ from kit.glossary import glossary
 from kit.health import views as health
 
 urlpatterns = [
-    path("", views.home, name="home"),
+    path("", home, name="home"),
     path("sign-in/", views.SignIn.as_view(), name="sign-in"),
     path("sign-in/new-link/", views.sign_in_ask, name="sign-in-ask"),
     path(LINK_ROUTE, views.sign_in_link, name="sign-in-link"),

@@ -140,7 +140,8 @@ def sections_for(access: Access, path: str) -> list[Section]:
         for page in seen:
             own = (page.url.removeprefix(start), *page.beside)
             fits += [(len(each), page) for each in own if behind.startswith(each)]
-    # The longest address that fits: that of the overview is the beginning of all.
+    # The longest address that fits: that of the overview is the beginning of all. None at home.
+    fits = fits if path.startswith(start) else []
     _, is_open = max(fits, key=lambda fit: fit[0], default=(0, None))
     return [
         Section(label, tuple(replace(page, is_open=page is is_open) for page in pages))

@@ -2,7 +2,6 @@
 
 from django.urls import path
 
-from debate import home
 from debate.adoption import views as adoption
 from debate.answers import views as answers
 from debate.hints import views as hints
@@ -16,7 +15,6 @@ _ANSWERS = "b/<slug:slug>/answers/runs"
 _SPENDING = "b/<slug:slug>/spending"
 _PAIR = f"{_RUN}/pairs/<int:debate>"
 urlpatterns = [
-    path("home/debate/", home.home_fragment, name="debate-home"),
     path(f"{_SPENDING}/", calls.call_list, name="spending"),
     path(f"{_SPENDING}/calls.csv", calls.call_csv, name="calls-csv"),
     path(f"{_SPENDING}/calls/<int:pk>/", calls.call_detail, name="call"),

@@ -1,5 +1,4 @@
-"""Signing in, with and without a password, the home page whose parts the rooms serve, and what is
-said when all else fails."""
+"""Signing in, with and without a password, and what is said when all else fails."""
 
 import sys
 import time
@@ -21,7 +20,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kit import audit, htmx
-from kit.account.decisions import doubtful_decisions
 from kit.account.forms import AskForm, SignInForm, too_many_words
 from kit.account.limits import LINKS, PASSWORDS, TooMany, lift
 from kit.account.links import (
@@ -34,7 +32,6 @@ from kit.account.links import (
 )
 from kit.account.sessions import warn_of_links
 from kit.errors import is_passing, is_too_long
-from kit.health.checks import failing
 from kit.models import LinkRequest
 
 _BY_LINK = "by_link_at"
@@ -43,20 +40,6 @@ _FORGOTTEN_SECONDS = 60 * 60
 
 # Seconds after which a script may ask again: longer than SQLite waits for a lock.
 _RETRY_AFTER = 30
-
-
-@require_GET
-def home(request: HttpRequest) -> HttpResponse:
-    """My work: fragments that each room serves, named by URL in the template."""
-    assert isinstance(request.user, User)
-    is_staff = request.user.is_staff
-    waiting = waiting_requests().count() if is_staff else 0
-    context = {
-        "waiting": waiting,
-        "failing": failing() if is_staff else [],
-        "doubtful": sum(each.total for each in doubtful_decisions(request.user)),
-    }
-    return htmx.render(request, "home.html", context)
 
 
 class SignIn(LoginView):

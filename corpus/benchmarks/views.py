@@ -19,9 +19,28 @@ from corpus.benchmarks.forms import BenchmarkForm, LicenceForm, PersonForm, Plac
 from corpus.benchmarks.overview import domain_counts
 from corpus.models import Benchmark, CorpusVersion, Invitation, Licence, Membership, Role
 from kit import htmx
+from kit.account.decisions import doubtful_decisions
 from kit.account.links import waiting_requests
+from kit.health.checks import failing
 from kit.lists.tables import Column, Table
 from kit.models import Event
+
+
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """My work: fragments that each room serves, named by URL in the template. Whose one benchmark
+    it is finds its sections here, too."""
+    assert isinstance(request.user, User)
+    is_staff = request.user.is_staff
+    places = Membership.objects.live().filter(user=request.user).select_related("benchmark", "user")
+    own = [Access(request.user, each.benchmark, each) for each in places[:2]]
+    context = {
+        "access": own[0] if len(own) == 1 else None,
+        "waiting": waiting_requests().count() if is_staff else 0,
+        "failing": failing() if is_staff else [],
+        "doubtful": sum(each.total for each in doubtful_decisions(request.user)),
+    }
+    return htmx.render(request, "home.html", context)
 
 
 @require_GET
@@ -33,13 +52,15 @@ def home_fragment(request: HttpRequest) -> HttpResponse:
         domain_count=Count("domains", filter=Q(domains__is_ready=True), distinct=True),
         my_roles=Subquery(mine.values("roles")),
     )
+    shown = [each for each in own if (each.archived_at is not None) == is_archived]
     # Members of this person's benchmarks who wait for a new sign-in link.
     mine = Membership.objects.filter(benchmark=OuterRef("benchmark"), user=request.user.pk)
     waiting = Membership.objects.filter(user__link_request__in=waiting_requests())
     waiting = waiting.select_related("user", "benchmark")
     asking = waiting.annotate(my_roles=Subquery(mine.values("roles")))
     context = {
-        "benchmarks": [each for each in own if (each.archived_at is not None) == is_archived],
+        "benchmarks": shown,
+        "only": shown[0] if len(shown) == 1 and not is_archived else None,
         "is_archived": is_archived,
         "has_archived": any(each.archived_at is not None for each in own),
         "may_create": _is_staff(request),

@@ -74,10 +74,10 @@ def checklist(request: HttpRequest, slug: str) -> HttpResponse:
         "steps": steps,
         "failing": failing(),
         "next": next((step for step in steps if step.act), None),
+        "runs": list(running(access.benchmark)),
     }
     if "brief" in request.GET:
         return htmx.render(request, TEMPLATE, context, partial="brief")
-    context["runs"] = list(running(access.benchmark))
     context["waits"] = list(waits(access.benchmark))
     return htmx.render(request, TEMPLATE, context, partial="part")
 

@@ -124,6 +124,7 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         ),
     },
     "routes.txt": {
+        "/home/debate/": "The checklist at home shows what goes on, of every kind.",
         "/account/token/ POST: nobody 302, stranger 302, annotator 302, outsider 302, "
         "reviewer 302, admin 302": "A token needs a name, a scope and an end.",
         **{

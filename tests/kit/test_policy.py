@@ -128,7 +128,6 @@ def screens(db: None, tmp_path: Path) -> list[tuple[Client, str]]:
             ("choose-password",),
             ("corpus-home",),
             ("annotate-home",),
-            ("debate-home",),
             ("benchmark", "demo"),
             ("people", "demo"),
             ("person", "demo", benchmark.memberships.get(user=voter).pk),

@@ -1,9 +1,8 @@
 """Rows of the routes of debate."""
 
-from tests.routes.rows import ADMIN, CHOOSERS, EVERYBODY_SIGNED_IN, READERS, Row, get, post
+from tests.routes.rows import ADMIN, CHOOSERS, READERS, Row, get, post
 
 ROWS: list[tuple[str, Row]] = [
-    ("debate-home", get(EVERYBODY_SIGNED_IN)),
     ("debate-runs", get(READERS)),
     ("debate-run-new", get(ADMIN)),
     ("debate-run-new", post(ADMIN, 422)),

@@ -3,12 +3,13 @@
 from datetime import date
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
 from annotate.assignments.services import assign_queries
 from annotate.models import Assignment, CaseKind, EscalationCase
-from corpus.models import Benchmark, PoolBuild
+from corpus.models import Benchmark, Membership, PoolBuild
 from evaluation.checklist.now import running, waits
 from evaluation.checklist.views import Step, steps_of
 from tests.factories import (
@@ -82,7 +83,12 @@ def test_the_overview_shows_it_to_admins(client: Client) -> None:
     brief = one_line(client.get(f"{url}?brief=1", headers={"hx-request": "true"}))
     assert "Data: Needs you." in brief
     assert ">Import</a>" in brief
-    assert f"{url}?brief=1" in one_line(client.get(reverse("corpus-home")))
+    home = reverse("corpus-home")
+    assert f'hx-get="{url}"' in one_line(client.get(home))  # whose only benchmark it is
+    second = make_benchmark("second")
+    boss = User.objects.get(username="boss")
+    Membership.objects.create(user=boss, benchmark=second, roles=["admin"])
+    assert f'hx-get="{url}?brief=1"' in one_line(client.get(home))
     client.force_login(make_member(benchmark, "ann", "annotator"))
     assert f"{url}?brief=1" not in one_line(client.get(reverse("corpus-home")))
     assert url not in one_line(client.get(reverse("benchmark", args=[benchmark.slug])))
