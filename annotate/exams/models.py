@@ -1,5 +1,7 @@
 """Who may vote: exam per domain, approval elsewhere, rechecks (docs/protocol.md 2.4)."""
 
+from itertools import pairwise
+from statistics import median
 from typing import Self
 
 from django.conf import settings
@@ -96,6 +98,10 @@ class ExamItem(models.Model):
         return f"exam item {self.pk}"
 
 
+# Fewer say nothing of a person's pace.
+_LEAST_ANSWERS = 3
+
+
 class AttemptState(models.TextChoices):
     """open -> passed or failed, by the last answer; a practice ends as done."""
 
@@ -148,6 +154,13 @@ class ExamAttempt(models.Model):
     def size(self) -> int:
         """How many items it has."""
         return len(self.items)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What is left by the median answer so far; None before the third."""
+        times = [self.started_at, *self.answers.values_list("created_at", flat=True)]
+        gaps = [(after - before).total_seconds() for before, after in pairwise(times)]
+        return median(gaps) * (self.size - len(gaps)) if len(gaps) >= _LEAST_ANSWERS else None
 
     def next_item(self) -> ExamItem | None:
         """The item that comes next, with its `place`; None at the end."""

@@ -1,6 +1,7 @@
 """Who is fit to vote: marks, approval, rechecks, exams drawn and sat, and what they never tell."""
 
 import json
+from datetime import timedelta
 
 import pytest
 from django.core.exceptions import PermissionDenied
@@ -249,6 +250,23 @@ def test_a_sitting_goes_on_where_it_was_left(world):
     with pytest.raises(PermissionDenied):
         exams.answer_item(attempt=attempt, place=1, person=world.voters[1], label=0)
     assert ExamAnswer.objects.count() == 1
+
+
+def test_what_is_left_of_a_sitting_takes_as_long_as_its_median_answer(world):
+    fill(world)
+    attempt = exams.start_attempt(person=world.person, domain=world.domain)
+    client, page = signed_in(world.person), world.url(f"qualification/sittings/{attempt.pk}/")
+    at = attempt.started_at
+    for place, seconds in enumerate((30, 40, 600)):
+        assert attempt.seconds_left is None
+        assert f"{place + 1} of 10" in (shown := one_line(client.get(page)))
+        assert "left" not in shown
+        exams.answer_item(attempt=attempt, place=place, person=world.person, label=1)
+        at += timedelta(seconds=seconds)
+        ExamAnswer.objects.filter(item=attempt.items[place]).update(created_at=at)
+    # Seven of ten at 40 seconds each.
+    assert attempt.seconds_left == 280
+    assert "about 5 minutes left" in one_line(client.get(page))
 
 
 def test_people_of_other_domains_sit_no_exam(world):
