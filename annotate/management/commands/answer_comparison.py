@@ -9,7 +9,7 @@ from annotate.answers.comparing import SEED, SIZE, close_comparison, draw_compar
 from annotate.answers.report import report
 from annotate.models import AnswerComparison
 from annotate.rights import named_admin
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 

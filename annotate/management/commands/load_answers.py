@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotate.answers.short import take_reference_answers
 from corpus.imports.answers import load_answers
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
 from kit.errors import Refused
 

@@ -15,7 +15,7 @@ from annotate.exams.qualification import (
     import_approvals,
     people_rows,
 )
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
 from kit.errors import Refused
 from kit.lists.csvread import csv_rows

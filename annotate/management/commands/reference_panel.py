@@ -8,7 +8,7 @@ from annotate.models import ReferencePanel
 from annotate.panels.report import panel_sheets
 from annotate.panels.services import close_panel, draw_panel, open_panel
 from annotate.rights import named_admin
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, Pool
 from kit.errors import Refused
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.benchmarks import archive as verbs
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from kit.errors import Refused
 
 

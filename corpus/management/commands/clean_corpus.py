@@ -17,7 +17,7 @@ from corpus.cleaning.services import (
     start_cleaning,
 )
 from corpus.cleaning.tasks import drive_claimed
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CleaningPreset, CleaningRun, CorpusVersion, ViolationPolicy
 from kit.errors import Refused
 from kit.runs.models import RunStatus

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.computing import services as computing
 from corpus.computing.config import BY_DOCUMENT
 from corpus.computing.models import Method
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
 from corpus.versions.services import called
 from kit.errors import Refused

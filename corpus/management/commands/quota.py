@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from corpus.quotas.services import quota_of, set_quota, used_by
 
 _LIMITS = ("bytes", "calls", "usd")

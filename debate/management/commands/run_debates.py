@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.db.models import Count
 
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
 from debate.lara.services import budget_progress
 from debate.measures import Comparison, compare

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from corpus.versions.services import called
 from evaluation.releases.exporting import FORMATS, export_benchmark
 from kit.errors import Refused
