@@ -319,14 +319,13 @@ def _locked_run(run: AgentRun) -> None:
     run.refresh_from_db(fields=["status"])
     if not run.is_guest:
         raise Refused("A model of ours searches in this run: it has no tokens, and ends by itself.")
-    if run.status != RunStatus.RUNNING:
-        raise Refused("This run is over: it takes no guests any more.")
+    _refuse_closed(run)
 
 
 def _refuse_closed(run: AgentRun) -> None:
     refuse_archived(run.benchmark)
     if run.status != RunStatus.RUNNING:
-        raise Refused(_OVER)
+        raise Refused(f"This run is {run.get_status_display().lower()}: it takes no guests now.")
 
 
 def _most(run: AgentRun) -> int:

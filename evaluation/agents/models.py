@@ -20,7 +20,7 @@ class AgentRun(AskingRun):
     where that is gone or the traces were imported.
 
     In a guest run an agent from outside searches by tokens: no worker takes it, it has no endpoint,
-    its `model` is the agent's name, and it is running, without a lease, until it is closed.
+    its `model` is the agent's name, and it is running, without a lease, until all is answered.
     """
 
     task_name = "evaluation.run_agent"
@@ -50,11 +50,6 @@ class AgentRun(AskingRun):
     def is_guest(self) -> bool:
         """Whether an agent from outside searches, by tokens."""
         return bool(self.config.get("guest"))
-
-    @property
-    def can_pause(self) -> bool:
-        """Nobody here could make an agent from outside wait: its tokens are revoked."""
-        return not self.is_guest and super().can_pause
 
     @property
     def asked(self) -> list[tuple[str, str]]:

@@ -29,7 +29,7 @@ from evaluation.agents.protocol.tools import TOKENIZERS, ToolSettings
 from kit import audit
 from kit.errors import Refused
 from kit.runs.models import RunStatus, wake
-from kit.runs.moves import move_run, pause_run
+from kit.runs.moves import move_run, resume_run
 from llm.endpoints import Endpoint, fence_key, in_role
 from llm.ledger.accounts import check_budget, open_account
 from llm.prices import table
@@ -159,11 +159,12 @@ def make_run(run: AgentRun, queries: QuerySet[Query], *, verb: str) -> None:
     note(run, run.created_by, verb, queries=len(chosen), repetitions=run.repetitions)
 
 
-def pause_agent(*, run: AgentRun, actor: User | None) -> None:
-    """Stop after the queries in flight. Raises Refused for a guest run too."""
-    if run.is_guest:
-        raise Refused("Nobody here can make an agent from outside wait: revoke its tokens instead.")
-    pause_run(run=run, actor=actor)
+def resume_agent(*, run: AgentRun, actor: User | None) -> None:
+    """Go on where it stopped; a guest run is open again at once, and no worker takes it."""
+    with transaction.atomic():
+        resume_run(run=run, actor=actor, pause_reason="")
+        if run.is_guest:
+            run.move(RunStatus.RUNNING, error="")
 
 
 def retry_failed(*, run: AgentRun, actor: User | None) -> None:

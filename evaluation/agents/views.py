@@ -135,8 +135,7 @@ def agent_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "judge_form": JudgeForm(),
         "has_failed": bool(counts.get(AgentState.FAILED)) and not run.is_guest,
         "tokens": guests.tokens_of(run) if run.is_guest else None,
-        "door_url": request.build_absolute_uri(reverse("api-guest-task")),
-        "mcp_url": request.build_absolute_uri(reverse("api-guest-mcp")),
+        "door_url": request.build_absolute_uri(reverse("api-guest-task")).removesuffix("task/"),
     }
     if htmx.is_fragment(request, "results"):
         return htmx.render(request, "evaluation/agents/run.html", context, partial="results")
@@ -366,7 +365,7 @@ RUNS = PayingPages(
     get=get_run,
     verbs=_verbs(verbs.retry_failed)
     | {
-        "pause": verbs.pause_agent,
+        "resume": verbs.resume_agent,
         "revoke": guests.revoke_tokens,
         "close": guests.close_run,
     },

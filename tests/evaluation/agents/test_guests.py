@@ -253,7 +253,7 @@ def test_new_tokens_end_old_ones_and_revoked_ones_open_nothing(place, url) -> No
     assert again.task().json()["is_open"] is False
     assert again.post("search", {"query": LIGHT}).status_code == 409
     for verb in (issue_tokens, revoke_tokens, close_run):
-        with pytest.raises(Refused, match="This run is over"):
+        with pytest.raises(Refused, match="This run is done"):
             verb(run=run, actor=None)
 
 
@@ -406,7 +406,7 @@ def test_admins_alone_open_runs_and_have_tokens(place, url) -> None:
     assert AgentRun.objects.count() == 1
 
 
-def test_a_run_is_opened_and_closed_on_the_screen(place) -> None:
+def test_a_run_is_opened_paused_and_closed_on_the_screen(place, live_server) -> None:
     client, here = signed_in(place.room.admin), place.room.url("agents/")
     form = {
         "guest": "=theirs",
@@ -437,9 +437,13 @@ def test_a_run_is_opened_and_closed_on_the_screen(place) -> None:
     assert "4 tokens good" in client.get(f"{here}{run.pk}/").content.decode()
     client.post(f"{here}{run.pk}/revoke/")
     assert not run.items.exclude(token_hash=None).exists()
-    client.post(f"{here}{run.pk}/pause/")
-    run.refresh_from_db()
-    assert run.status == "running"
+    guest = let_in(run, live_server.url)["7"]
+    for verb, status, answer in (("pause", "paused", 409), ("resume", "running", 200)):
+        client.post(f"{here}{run.pk}/{verb}/")
+        run.refresh_from_db()
+        assert (run.status, run.error) == (status, "")
+        assert guest.post("search", {"query": LIGHT}).status_code == answer
+        assert run.pk not in [pk for model, pk, _ in due_runs() if model is AgentRun]
     client.post(f"{here}{run.pk}/close/")
     run.refresh_from_db()
     assert (run.status, run.items.filter(state="failed").count()) == ("done", 4)
@@ -503,7 +507,7 @@ def test_guest_runs_from_the_shell(place, url, capsys) -> None:
     assert (run.status, run.items.filter(state="finished").count()) == ("done", 1)
     call_command("export_traces", slug, run=run.pk)
     assert json.loads(capsys.readouterr().out)["query_id"] == "7"
-    with pytest.raises(CommandError, match="This run is over"):
+    with pytest.raises(CommandError, match="This run is done"):
         call_command("run_agent", slug, close=run.pk)
     with pytest.raises(CommandError, match="no such agent run"):
         call_command("run_agent", slug, tokens=999)
