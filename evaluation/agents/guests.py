@@ -285,17 +285,17 @@ def _searcher(item: AgentItem) -> Searcher:
     if run.retrieval_run is None:
         raise Refused(f"The retrieval run {run.retriever} is gone.")
     key = run.pk, domain.pk
-    if key not in _searchers:
+    found = _searchers.get(key)
+    if found is None:
         with _opening:
-            if key not in _searchers:
-                payer = Payer(run.account, subject=f"agent-search:{run.pk}")
-                k = tools_of(run).k
-                _searchers[key] = Searcher(
-                    run.retrieval_run, domain, k, payer=payer, step=lambda _: None
-                )
-                if len(_searchers) > _KEPT:
-                    del _searchers[next(iter(_searchers))]
-    return _searchers[key]
+            found = _searchers.get(key)
+            if found is None:
+                payer, k = Payer(run.account, subject=f"agent-search:{run.pk}"), tools_of(run).k
+                found = Searcher(run.retrieval_run, domain, k, payer=payer, step=lambda _: None)
+                _searchers[key] = found
+            while len(_searchers) > _KEPT:
+                del _searchers[next(iter(_searchers))]
+    return found
 
 
 def _excluded(item: AgentItem) -> set[str]:
