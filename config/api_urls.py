@@ -62,4 +62,5 @@ urlpatterns = [
     path("", include("evaluation.holes.api")),
     path("", include("evaluation.published.api")),
     path("", include("evaluation.agents.api")),
+    path("", include("evaluation.agents.doors")),
 ]

@@ -507,6 +507,8 @@ LOGGING = {
     "loggers": {
         # A line for every call to a model; the ledger says more.
         "httpx2": {"level": "WARNING"},
+        # Three for every exchange with an agent from outside.
+        "mcp": {"level": "WARNING"},
         # Of `runserver`, which has a handler of its own otherwise: addresses with tokens.
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
     },

@@ -25,7 +25,8 @@ _THOUGHT_START: Final = "<think>"
 _FENCE: Final = "```"
 _FENCE_OPENING: Final = re.compile(r"```[ \t]*[\w-]*\s*")
 _OBJECT_START: Final = re.compile(r'\{\s*"')
-_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+# NUL and halves of surrogate pairs.
+UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _JSONObject: TypeAlias = dict[str, Any]
 
 
@@ -177,7 +178,7 @@ def storable(value: Any, depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
         raise _Unreadable("The answer is nested too deeply.")
     if isinstance(value, str):
-        return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", value)
+        return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, list):
         return [storable(item, depth + 1) for item in value]
     if isinstance(value, dict):

@@ -106,6 +106,8 @@ def test_what_is_only_written_to_cannot_be_read(world: SimpleNamespace) -> None:
             role = next((role for role in ROLES[2:] if role in row.allowed), "admin")
             got[name] = answer(world.clients[role], "get", address(name, row, world), {})
     assert len(got) > 100
+    shut = {name for name in got if name.startswith("api-guest-")}  # to whoever has no token
+    assert {got.pop(name) for name in shut} == {401}
     assert {name: status for name, status in got.items() if status != 405} == {}
 
 

@@ -7,6 +7,7 @@ process, and any number of callers share it.
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -48,8 +49,9 @@ class Searcher:
         self._config = computation.config
         self._parts: list[Searcher] = []
         self._find: Find | None = None
-        # The stemmer of words is not made for several threads.
-        self._turn = threading.Lock()
+        # The stemmer of words is not made for several threads; a model is asked by all at once.
+        asks = computation.method == Method.EMBEDDINGS
+        self._turn: AbstractContextManager[Any] = nullcontext() if asks else threading.Lock()
         if computation.method == Method.HYBRID:
             runs = RetrievalRun.objects.in_bulk(self._config["runs"])
             self._parts = [

@@ -13,6 +13,7 @@ from corpus.access import enter, enter_unblinded
 from corpus.models import Role
 from corpus.run_routes import OneRun, RunLimit, RunVerb
 from evaluation.agents import board
+from evaluation.agents.guests import issue_tokens
 from evaluation.agents.models import JUDGE_MODES, AgentItem, AgentRun, AnswerVerdict, JudgeRun
 from evaluation.agents.protocol.judging import JudgeMode
 from evaluation.agents.protocol.tools import TOKENIZERS
@@ -52,11 +53,19 @@ class NewAgentRunSerializer(serializers.Serializer):
     """A new run over the queries that have aspects; `rounds` null lets the agent decide."""
 
     name = serializers.CharField(max_length=190, required=False, allow_blank=True, default="")
+    guest = serializers.CharField(
+        max_length=120,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="The name of an agent from outside, which searches by tokens; no model is asked.",
+    )
     retriever = serializers.IntegerField(help_text="A retrieval run that was computed here.")
     rounds = serializers.IntegerField(required=False, allow_null=True, default=None)
     domain = serializers.CharField(required=False, allow_blank=True, default="")
     sample = serializers.BooleanField(required=False, default=False)
     repetitions = serializers.IntegerField(required=False, default=1)
+    max_iterations = serializers.IntegerField(required=False, default=100)
     endpoint = serializers.CharField(required=False, allow_blank=True, default="")
     k = serializers.IntegerField(required=False, default=5)
     snippet_tokens = serializers.IntegerField(required=False, default=2048)
@@ -77,6 +86,16 @@ class AgentForecastSerializer(serializers.Serializer):
     input_tokens = serializers.IntegerField()
     output_tokens = serializers.IntegerField()
     usd = serializers.DecimalField(max_digits=18, decimal_places=6, allow_null=True)
+
+
+class GuestTokenSerializer(serializers.Serializer):
+    """A token of a guest run, which opens the tools of one query in one repetition."""
+
+    query_id = serializers.CharField()
+    domain = serializers.CharField()
+    repetition = serializers.IntegerField()
+    query = serializers.CharField()
+    token = serializers.CharField()
 
 
 class AgentItemSerializer(serializers.ModelSerializer):
@@ -165,6 +184,13 @@ class AgentRoutes(ViewSetMixin, Route):
         access = enter_unblinded(self.person(), slug, *READERS)
         return self.page(get_run(access, pk).items.all(), AgentItemSerializer)
 
+    @extend_schema(request=None, responses=GuestTokenSerializer(many=True))
+    def guest_tokens(self, request: Request, slug: str, pk: int) -> Response:
+        """New tokens of a guest run, for every query that is not over; the ones before are dead."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        tokens = issue_tokens(run=get_run(access, pk), actor=access.user)
+        return Response(GuestTokenSerializer(tokens, many=True).data)
+
     @extend_schema(responses=AgentTraceSerializer)
     def agent_trace(self, request: Request, slug: str, pk: int) -> Response:
         """One query of a run with all that the agent did."""
@@ -215,6 +241,7 @@ urlpatterns = [
     path(f"{_ALL}/forecast/", _to({"get": "agent_forecast"}), name="api-agent-forecast"),
     path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_RUN), name="api-agent-run"),
     path(f"{_ALL}/<int:pk>/queries/", _to({"get": "agent_items"}), name="api-agent-items"),
+    path(f"{_ALL}/<int:pk>/tokens/", _to({"post": "guest_tokens"}), name="api-agent-tokens"),
     path(f"{_ALL}/<int:pk>/budget/", RunLimit.as_view(**_RUN), name="api-agent-run-budget"),
     path(f"{_ALL}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_RUN), name="api-agent-run-verb"),
     path(

@@ -18,6 +18,12 @@ class AgentForm(forms.Form):
     """Which agent searches what with which retriever, for how much."""
 
     name = forms.CharField(max_length=190, required=False, help_text="Empty: named by its parts.")
+    guest = forms.CharField(
+        label="Agent from outside",
+        max_length=120,
+        required=False,
+        help_text="Its name, where a program of yours searches by tokens. Empty: a model does.",
+    )
     retriever = forms.ChoiceField(help_text="Retrieval runs that were computed here.")
     rounds = forms.IntegerField(
         label="Fixed rounds",
@@ -32,7 +38,12 @@ class AgentForm(forms.Form):
         label="The fixed sample of 25 queries a domain", required=False, initial=False
     )
     repetitions = forms.IntegerField(min_value=1, max_value=MOST_REPETITIONS, initial=1)
-    endpoint = forms.ChoiceField(label="Model endpoint")
+    max_iterations = forms.IntegerField(
+        label="Rounds at most, where the agent decides", initial=100
+    )
+    endpoint = forms.ChoiceField(
+        label="Model endpoint", required=False, help_text="Not asked for an agent from outside."
+    )
     k = forms.IntegerField(label="Documents of a search", initial=5)
     snippet_tokens = forms.IntegerField(label="Tokens of a snippet", initial=2048)
     tokenizer = forms.ChoiceField(choices=[(each, each) for each in TOKENIZERS])
@@ -49,7 +60,7 @@ class AgentForm(forms.Form):
         fields["endpoint"].choices = endpoint_choices(ROLE)
         fields["retriever"].choices = [(each.pk, each.name) for each in retrievers(benchmark)]
         fields["reasoning_effort"].initial = "medium"
-        for name in ("k", "snippet_tokens"):
+        for name in ("k", "snippet_tokens", "max_iterations"):
             low, high = LIMITS[name]
             fields[name].min_value, fields[name].max_value = low, high
 

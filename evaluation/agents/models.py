@@ -18,6 +18,9 @@ class AgentRun(AskingRun):
     `config` is frozen when the run is made: rounds (null: the agent decides), k, snippets, limits,
     sampling, and versions and hashes of the prompts. `retriever` names the retrieval run, also
     where that is gone or the traces were imported.
+
+    In a guest run an agent from outside searches by tokens: no worker takes it, it has no endpoint,
+    its `model` is the agent's name, and it is running, without a lease, until all is answered.
     """
 
     task_name = "evaluation.run_agent"
@@ -43,6 +46,16 @@ class AgentRun(AskingRun):
         """Fixed rounds; None where the agent decides when to stop."""
         return self.config.get("rounds")
 
+    @property
+    def is_guest(self) -> bool:
+        """Whether an agent from outside searches, by tokens."""
+        return bool(self.config.get("guest"))
+
+    @property
+    def asked(self) -> list[tuple[str, str]]:
+        """The agent's model; none for one from outside, whose searches alone may cost something."""
+        return [] if self.is_guest else super().asked
+
     def waiting_items(self) -> models.QuerySet["AgentItem"]:
         """Queries that have no outcome yet."""
         return self.items.filter(state=AgentState.WAITING)
@@ -62,7 +75,8 @@ class AgentItem(models.Model):
 
     `turns` hold what it said, its calls of tools with the ids that came back, and the key of the
     call in the ledger, which keeps the transcript. `answers` are one a round where rounds are
-    fixed. `round_count` is R: rounds that returned a document.
+    fixed. `round_count` is R: rounds that returned a document. `token_hash` is of the token by
+    which an agent from outside may search for it, null where there is none.
     """
 
     run = models.ForeignKey(AgentRun, on_delete=models.CASCADE, related_name="items")
@@ -73,6 +87,7 @@ class AgentItem(models.Model):
     turns = models.JSONField(default=list)
     answers = models.JSONField(default=list)
     error = models.TextField(blank=True, default="")
+    token_hash = models.CharField(max_length=64, null=True, unique=True)
 
     class Meta:
         ordering = ["pk"]

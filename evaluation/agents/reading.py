@@ -64,7 +64,9 @@ class Figures:
 
     @property
     def usd(self) -> Mean:
-        """Dollars of the run for each answered query."""
+        """Dollars of the run for each answered query; None for agents from outside."""
+        if not self.run.endpoint:
+            return Mean(self.answered)
         spent = float(self.run.spent_usd)
         return Mean(self.answered, spent / self.answered if self.answered else None)
 

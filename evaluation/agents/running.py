@@ -1,7 +1,7 @@
 """Driving a run of search agents: their rule asks models and the index, many queries at a time."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +15,7 @@ from evaluation.agents.models import AgentItem, AgentRun, AgentState
 from evaluation.agents.protocol.asking import Task
 from evaluation.agents.protocol.loop import MAX_ITERATIONS, Steps, Trace, search_agent
 from evaluation.agents.protocol.measures import round_count
-from evaluation.agents.protocol.tools import SEARCH, Found, Hit, Lookup, ToolFault
+from evaluation.agents.protocol.tools import SEARCH, Found, Hit, Lookup, ToolFault, Use
 from evaluation.agents.services import settings_of
 from kit.errors import Refused
 from kit.runs.models import RunGroup
@@ -107,18 +107,12 @@ class AgentPump(Pump[Job, Job]):
 
     async def _look_up(self, asked: Lookup, item: Job, gateways: Gateways) -> Found:
         """What the index holds; its fault is the tool's output, a model's ends the query."""
-        searcher, excluded = item.searcher, item.task.excluded
-        pids, scores = [asked.text], {}
+        search = partial(ranked, item.searcher, asked, item.task.excluded)
         try:
-            if asked.tool == SEARCH:
-                search = partial(searcher.search, asked.text, excluded=excluded)
-                loop = asyncio.get_running_loop()
-                found = await loop.run_in_executor(self._search, search)
-                pids, scores = [pid for pid, _ in found], dict(found)
-            texts = await gateways.in_database(partial(searcher.texts, pids))
+            found = await asyncio.get_running_loop().run_in_executor(self._search, search)
+            return await gateways.in_database(partial(hits, item.searcher, found))
         except Refused as refusal:
             return ToolFault(refusal.message)
-        return [Hit(pid, scores.get(pid), texts[pid]) for pid in pids if pid in texts]
 
     def store(self, results: Sequence[Job]) -> int:
         """Traces of a group."""
@@ -135,6 +129,20 @@ class AgentPump(Pump[Job, Job]):
                 run, domain, self.settings.tools.k, payer=payer, step=lambda _: self._share.keep()
             )
         return self._searchers[domain.pk]
+
+
+def ranked(searcher: Searcher, asked: Lookup, excluded: Collection[str]) -> dict[str, float | None]:
+    """The ids that a look-up is about, the best first, with their scores. Raises what
+    `Searcher.search` does."""
+    if asked.tool != SEARCH:
+        return {asked.text: None}
+    return dict(searcher.search(asked.text, excluded=excluded))
+
+
+def hits(searcher: Searcher, found: Mapping[str, float | None]) -> list[Hit]:
+    """These documents with their texts; unknown ids are left out."""
+    texts = searcher.texts(list(found))
+    return [Hit(pid, score, texts[pid]) for pid, score in found.items() if pid in texts]
 
 
 def store_trace(row: AgentItem, trace: Trace | None, failure: LLMError | None = None) -> None:
@@ -158,21 +166,23 @@ def turns_of(trace: Trace) -> list[dict[str, Any]]:
             "round": turn.round,
             "text": turn.text,
             "call": turn.call,
-            "uses": [
-                {
-                    "id": use.call_id,
-                    "tool": use.tool,
-                    "arguments": use.arguments,
-                    "text": use.text,
-                    "docids": list(use.docids),
-                    "scores": list(use.scores),
-                    "fault": use.fault,
-                }
-                for use in turn.uses
-            ],
+            "uses": [kept(use) for use in turn.uses],
         }
         for turn in trace.turns
     ]
+
+
+def kept(use: Use) -> dict[str, Any]:
+    """The use of a tool as it is kept."""
+    return {
+        "id": use.call_id,
+        "tool": use.tool,
+        "arguments": use.arguments,
+        "text": use.text,
+        "docids": list(use.docids),
+        "scores": list(use.scores),
+        "fault": use.fault,
+    }
 
 
 def answers_of(trace: Trace) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ from evaluation.agents.protocol.tools import TOKENIZERS, ToolSettings
 from kit import audit
 from kit.errors import Refused
 from kit.runs.models import RunStatus, wake
-from kit.runs.moves import move_run
+from kit.runs.moves import move_run, resume_run
 from llm.endpoints import Endpoint, fence_key, in_role
 from llm.ledger.accounts import check_budget, open_account
 from llm.prices import table
@@ -103,8 +103,35 @@ def start_agent(
     for the calling process. Raises Refused, naming the field.
     """
     endpoint = in_role(endpoint, ROLE)
-    config = checked_config(endpoint, rounds=rounds, **options)
-    if not 1 <= repetitions <= MOST_REPETITIONS:
+    run = AgentRun(
+        benchmark=benchmark,
+        name=name,
+        retrieval_run=retriever,
+        repetitions=repetitions,
+        config=checked_config(endpoint, rounds=rounds, **options),
+        endpoint=endpoint.name,
+        model=endpoint.default_model,
+        practice=endpoint.is_practice,
+        budget_usd=budget_usd,
+        created_by=actor,
+    )
+    with transaction.atomic():
+        make_run(run, queries, verb="start search agent")
+        if claimed:
+            run.claim()
+        else:
+            wake(run)
+    return run
+
+
+def make_run(run: AgentRun, queries: QuerySet[Query], *, verb: str) -> None:
+    """Store a new run with its queries and its account; in a transaction of the caller.
+
+    Without a name it is named by its parts. Raises Refused, naming the field.
+    """
+    retriever, benchmark = run.retrieval_run, run.benchmark
+    assert retriever is not None  # a new run has one
+    if not 1 <= run.repetitions <= MOST_REPETITIONS:
         raise Refused(f"Repetitions are 1 to {MOST_REPETITIONS}.", field="repetitions")
     if not retrievers(benchmark).filter(pk=retriever.pk).exists():
         raise Refused(
@@ -114,39 +141,30 @@ def start_agent(
     chosen = list(queries)
     if not chosen:
         raise Refused("No query has aspects yet, which say what an answer needs.")
-    check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
+    check_budget(run.budget_usd, run.asked)
     taken = set(benchmark.agent_runs.values_list("name", flat=True))
-    kind = "adaptive" if rounds is None else f"{rounds} rounds"
-    name = name.strip()[:190] or f"{endpoint.default_model}, {retriever.name}, {kind}"[:190]
+    kind = "adaptive" if run.rounds is None else f"{run.rounds} rounds"
+    name = run.name.strip()[:190] or f"{run.model}, {retriever.name}, {kind}"[:190]
+    run.name, run.retriever = unused_name(name, taken), retriever.name
+    run.calls_in_flight = settings.ASSAY_CALLS_IN_FLIGHT
+    run.total = len(chosen) * run.repetitions
+    run.save()
+    items = [
+        AgentItem(run=run, query=query, repetition=number)
+        for query in chosen
+        for number in range(run.repetitions)
+    ]
+    AgentItem.objects.bulk_create(items, batch_size=1000)
+    open_account(run)
+    note(run, run.created_by, verb, queries=len(chosen), repetitions=run.repetitions)
+
+
+def resume_agent(*, run: AgentRun, actor: User | None) -> None:
+    """Go on where it stopped; a guest run is open again at once, and no worker takes it."""
     with transaction.atomic():
-        run = AgentRun.objects.create(
-            benchmark=benchmark,
-            name=unused_name(name, taken),
-            retrieval_run=retriever,
-            retriever=retriever.name,
-            repetitions=repetitions,
-            config=config,
-            endpoint=endpoint.name,
-            model=endpoint.default_model,
-            practice=endpoint.is_practice,
-            budget_usd=budget_usd,
-            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
-            total=len(chosen) * repetitions,
-            created_by=actor,
-        )
-        items = [
-            AgentItem(run=run, query=query, repetition=number)
-            for query in chosen
-            for number in range(repetitions)
-        ]
-        AgentItem.objects.bulk_create(items, batch_size=1000)
-        open_account(run)
-        note(run, actor, "start search agent", queries=len(chosen), repetitions=repetitions)
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
-    return run
+        resume_run(run=run, actor=actor, pause_reason="")
+        if run.is_guest:
+            run.move(RunStatus.RUNNING, error="")
 
 
 def retry_failed(*, run: AgentRun, actor: User | None) -> None:
@@ -154,6 +172,8 @@ def retry_failed(*, run: AgentRun, actor: User | None) -> None:
 
     What was answered comes from the ledger and is not paid again. Raises Refused where none failed.
     """
+    if run.is_guest:
+        raise Refused("What an agent from outside left unanswered stays so: open another run.")
     with transaction.atomic():
         over = (RunStatus.DONE, RunStatus.FAILED)
         verb = "retry failed queries"
@@ -166,15 +186,17 @@ def retry_failed(*, run: AgentRun, actor: User | None) -> None:
         wake(run)
 
 
-def checked_config(endpoint: Endpoint, *, rounds: int | None, **options: Any) -> dict[str, Any]:
+def checked_config(
+    endpoint: Endpoint | None, *, rounds: int | None, **options: Any
+) -> dict[str, Any]:
     """What a run is frozen to, checked. Raises Refused, naming the field."""
     tools = {k: options.pop(k) for k in ("k", "snippet_tokens", "tokenizer", "documents")
              if k in options}  # fmt: skip
     if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
         raise Refused(f"Fixed rounds are 1 to {MOST_ROUNDS}.", field="rounds")
     found = AgentSettings(
-        endpoint.name,
-        endpoint.default_model,
+        endpoint.name if endpoint else "",
+        endpoint.default_model if endpoint else "",
         rounds=rounds,
         tools=ToolSettings(**tools),
         **options,
@@ -202,8 +224,15 @@ def settings_of(run: AgentRun) -> AgentSettings:
     if any(prompt_of(role).sha256 != digest for role, digest in prompts.items()):
         raise Refused("A prompt changed since this run was made; start a new run.")
     del config["prompt_version"]
-    tools = ToolSettings(**{name: config.pop(name) for name in asdict(ToolSettings())})
+    tools = tools_of(run)
+    for name in asdict(tools):
+        del config[name]
     return AgentSettings(run.endpoint, run.model, tools=tools, **config)
+
+
+def tools_of(run: AgentRun) -> ToolSettings:
+    """The tools as they were frozen."""
+    return ToolSettings(**{name: run.config[name] for name in asdict(ToolSettings())})
 
 
 def forecast(

@@ -13,6 +13,7 @@ urlpatterns = [
     path(f"{_HERE}/agents/forecast/", views.agent_forecast, name="agent-forecast"),
     path(f"{_HERE}/agents/traces/<int:pk>/", views.agent_trace, name="agent-trace"),
     path(f"{_RUN}/", views.agent_run, name="agent-run"),
+    path(f"{_RUN}/tokens/", views.agent_tokens, name="agent-tokens"),
     path(f"{_RUN}/judge/", views.agent_judge, name="agent-judge"),
     *views.RUNS.paths(_RUN),
     path(f"{_HERE}/judge-runs/try/", views.judge_trial, name="judge-trial"),

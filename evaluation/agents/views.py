@@ -1,5 +1,6 @@
 """Screens of search agents: runs, one trace, judging, and the board of retriever by agent."""
 
+import json
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -8,12 +9,13 @@ from django.contrib import messages
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Benchmark, Role
 from corpus.run_pages import PayingPages
-from evaluation.agents import board
+from evaluation.agents import board, guests
 from evaluation.agents import judging as judge_verbs
 from evaluation.agents import services as verbs
 from evaluation.agents.forms import AgentForm, JudgeForm
@@ -30,7 +32,7 @@ from evaluation.agents.reading import judges
 from evaluation.agents.traces import study
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.csvfile import table_response
+from kit.lists.csvfile import csv_response, table_response
 from kit.lists.tables import Column, Filter, Table
 from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm import endpoints
@@ -103,10 +105,8 @@ def agent_run_new(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
         else:
             return htmx.redirect(request, RUNS.url(run))
-    context = {"access": access, "form": form}
-    if not endpoints.available():
-        context["missing"] = NO_ENDPOINT
-    elif not verbs.retrievers(access.benchmark).exists():
+    context = {"access": access, "form": form, "has_endpoint": bool(endpoints.available())}
+    if not verbs.retrievers(access.benchmark).exists():
         context["missing"] = "No retrieval run was computed here yet: an agent needs an index."
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "evaluation/agents/new.html", context)
@@ -133,11 +133,31 @@ def agent_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "table": ITEMS.read(rows, request.GET, choices={"domain": domains}),
         "judge_runs": run.judge_runs.all(),
         "judge_form": JudgeForm(),
-        "has_failed": bool(counts.get(AgentState.FAILED)),
+        "has_failed": bool(counts.get(AgentState.FAILED)) and not run.is_guest,
+        "tokens": guests.tokens_of(run) if run.is_guest else None,
+        "door_url": request.build_absolute_uri(reverse("api-guest-task")).removesuffix("task/"),
     }
     if htmx.is_fragment(request, "results"):
         return htmx.render(request, "evaluation/agents/run.html", context, partial="results")
     return RUNS.show(request, "evaluation/agents/run.html", context)
+
+
+@require_POST
+def agent_tokens(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
+    """New tokens of a guest run as a file, which is all that will ever show them."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_run(access, pk)
+    with htmx.refusal_shown(request):
+        tokens = guests.issue_tokens(run=run, actor=access.user)
+        name = f"{slug}-guest-{run.pk}"
+        if request.POST.get("format") == "csv":
+            rows = ([token[key] for key in guests.TOKEN_FIELDS] for token in tokens)
+            return csv_response(f"{name}.csv", guests.TOKEN_FIELDS, rows)
+        lines = "".join(f"{json.dumps(token, ensure_ascii=False)}\n" for token in tokens)
+        response = HttpResponse(lines, content_type="application/x-ndjson")
+        response["Content-Disposition"] = f'attachment; filename="{name}.jsonl"'
+        return response
+    return htmx.redirect(request, RUNS.url(run))
 
 
 @require_GET
@@ -231,14 +251,16 @@ def start(access: Access, given: dict[str, Any]) -> AgentRun:
     retriever = verbs.retrievers(benchmark).filter(pk=given.pop("retriever")).first()
     if retriever is None:
         raise Refused("Choose a retrieval run that was computed here.", field="retriever")
-    name = given.pop("endpoint")
+    who: dict[str, Any] = {"benchmark": benchmark, "retriever": retriever, "actor": access.user}
+    name, guest = given.pop("endpoint"), given.pop("guest")
+    if guest:
+        del given["temperature"], given["reasoning_effort"]
+        return guests.open_guest(queries=queries, agent=guest, **who, **given)
     known = endpoints.available(verbs.ROLE)
     if not known:
         raise Refused(NO_ENDPOINT, field="endpoint")
-    given["endpoint"] = endpoints.get(name) if name else known[0]
-    return verbs.start_agent(
-        benchmark=benchmark, queries=queries, retriever=retriever, actor=access.user, **given
-    )
+    endpoint = endpoints.get(name) if name else known[0]
+    return verbs.start_agent(queries=queries, endpoint=endpoint, **who, **given)
 
 
 def start_judge(access: Access, run: AgentRun | None, given: dict[str, Any]) -> JudgeRun:
@@ -265,6 +287,9 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any]:
     queries = verbs.candidates(
         access.benchmark, domain=params.get("domain") or "", sample=bool(params.get("sample"))
     )
+    if params.get("guest"):  # whose model is not asked here
+        many = queries.count() * whole("repetitions", 1, verbs.MOST_REPETITIONS)
+        return {"queries": many, "calls": 0, "input_tokens": 0, "output_tokens": 0, "usd": 0}
     return verbs.forecast(
         queries,
         endpoint,
@@ -335,7 +360,18 @@ def _verbs(retry: Any) -> dict[str, Any]:
     }
 
 
-RUNS = PayingPages("agent-run", get=get_run, verbs=_verbs(verbs.retry_failed), readers=READERS)
+RUNS = PayingPages(
+    "agent-run",
+    get=get_run,
+    verbs=_verbs(verbs.retry_failed)
+    | {
+        "resume": verbs.resume_agent,
+        "revoke": guests.revoke_tokens,
+        "close": guests.close_run,
+    },
+    said={"revoke": "No token of this run opens anything any more.", "close": "The run is closed."},
+    readers=READERS,
+)
 JUDGES = PayingPages(
     "judge-run", get=get_judge_run, verbs=_verbs(judge_verbs.retry_failed), readers=READERS
 )

@@ -1,6 +1,6 @@
 """Rows of the routes of evaluation."""
 
-from tests.routes.rows import ADMIN, MEMBERS, READERS, Row, get, post
+from tests.routes.rows import ADMIN, MEMBERS, READERS, ROLES, Row, get, post
 
 ROWS: list[tuple[str, Row]] = [
     ("checklist", get(ADMIN)),
@@ -61,6 +61,9 @@ ROWS: list[tuple[str, Row]] = [
     ("agent-run-resume", post(ADMIN)),
     ("agent-run-cancel", post(ADMIN)),
     ("agent-run-retry", post(ADMIN)),
+    ("agent-run-revoke", post(ADMIN)),
+    ("agent-run-close", post(ADMIN)),
+    ("agent-tokens", post(ADMIN)),
     ("judge-trial", post(ADMIN)),
     ("judge-run", get(READERS)),
     ("judge-run-budget", post(ADMIN)),
@@ -78,6 +81,13 @@ ROWS: list[tuple[str, Row]] = [
     ("api-agent-run-budget", Row(ADMIN, 400, "put")),
     ("api-agent-run-verb", post(ADMIN, 200, kwargs={"verb": "pause"})),
     ("api-agent-trace", get(READERS)),
+    ("api-agent-tokens", post(ADMIN, 409)),
+    # By the token of a query alone: people are nobody there.
+    ("api-guest-task", get((), special=dict.fromkeys(ROLES, 401))),
+    *(
+        (f"api-guest-{door}", post((), special=dict.fromkeys(ROLES, 401)))
+        for door in ("search", "document", "answer", "mcp")
+    ),
     ("api-judge-runs", get(READERS)),
     ("api-judge-runs", post(ADMIN, 409)),
     ("api-judge-run", get(READERS)),

@@ -4,7 +4,7 @@ It yields what may be done at the same time, requests to the model or look-ups i
 sent the answers in the same order, and returns the trace. A test drives it with a list.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -20,12 +20,13 @@ from evaluation.agents.protocol.tools import (
     Found,
     Lookup,
     ToolFault,
+    ToolSettings,
     Use,
     is_answered_here,
     lookup_of,
     use_of,
 )
-from llm.requests import Reply, Request
+from llm.requests import Request, ToolCall
 
 # The agent stopped by itself, or was stopped.
 FINISHED: Final = "finished"
@@ -52,7 +53,7 @@ class Trace:
 
 
 Steps: TypeAlias = Generator[Sequence[Request] | Sequence[Lookup], Sequence[Any], Trace]
-_Looking: TypeAlias = Generator[Sequence[Lookup], Sequence[Any], list[Use]]
+Looking: TypeAlias = Generator[Sequence[Lookup], Sequence[Any], list[Use]]
 
 
 def search_agent(task: Task, settings: AgentSettings, key: bytes) -> Steps:
@@ -65,7 +66,7 @@ def search_agent(task: Task, settings: AgentSettings, key: bytes) -> Steps:
     request, turns, status = first_request(task, settings, key), list[Turn](), MAX_ITERATIONS
     for number in range(1, settings.most + 1):
         (reply,) = yield [request]
-        uses = yield from _use_tools(reply, task, settings)
+        uses = yield from use_tools(reply.tool_calls, settings.tools, task.excluded)
         turns.append(Turn(number, reply.text, tuple(uses), reply.call_id))
         if not uses:
             status = FINISHED
@@ -102,10 +103,11 @@ def evidence_after(turns: Sequence[Turn], round: int) -> Mapping[str, str]:
     return evidence
 
 
-def _use_tools(reply: Reply, task: Task, settings: AgentSettings) -> _Looking:
-    """Carry out every call of a turn, in its order."""
-    calls = list(reply.tool_calls)
-    lookups = [lookup_of(call, settings.tools) for call in calls]
+def use_tools(
+    calls: Sequence[ToolCall], settings: ToolSettings, excluded: Collection[str] = ()
+) -> Looking:
+    """Carry out every call of a turn, in its order: our agent's, and one from outside."""
+    lookups = [lookup_of(call, settings) for call in calls]
     asked = [each for each in lookups if isinstance(each, Lookup) and not is_answered_here(each)]
     answers = iter((yield asked) if asked else ())
     uses = []
@@ -115,5 +117,5 @@ def _use_tools(reply: Reply, task: Task, settings: AgentSettings) -> _Looking:
             found = lookup
         elif not is_answered_here(lookup):
             found = next(answers)
-        uses.append(use_of(call, lookup, found, settings.tools, task.excluded))
+        uses.append(use_of(call, lookup, found, settings, excluded))
     return uses

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from llm.parsing import UNSTORABLE
 from llm.requests import ToolCall, object_schema
 
 SEARCH: Final = "search"
@@ -122,6 +123,8 @@ def lookup_of(call: ToolCall, settings: ToolSettings) -> Lookup | ToolFault:
     value = _arguments(call["arguments"]).get(named[tool])
     if not isinstance(value, str):
         return ToolFault(f"{tool} needs the argument {named[tool]}, a text.")
+    if UNSTORABLE.search(value):
+        return ToolFault(f"The {named[tool]} holds NUL or half of a surrogate pair.")
     return Lookup(tool, value.strip())
 
 

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
 from corpus.models import Benchmark
+from evaluation.agents import guests
 from evaluation.agents.models import AgentRun
 from evaluation.agents.protocol.tools import TOKENIZERS
 from evaluation.agents.services import candidates, retrievers, start_agent
@@ -21,7 +22,8 @@ from llm.requests import EFFORTS
 class Command(BaseCommand):
     help = (
         "Let a search agent answer a benchmark's queries over a retrieval run that was computed "
-        "here. Without a configured endpoint the practice model searches."
+        "here. Without a configured endpoint the practice model searches; with --guest an agent "
+        "from outside, by tokens that are printed as JSON lines."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -35,6 +37,11 @@ class Command(BaseCommand):
         parser.add_argument("--snippet-tokens", type=int, default=2048)
         parser.add_argument("--tokenizer", choices=TOKENIZERS, default=TOKENIZERS[0])
         parser.add_argument("--documents", action="store_true", help="offer get_document as well")
+        parser.add_argument("--max-iterations", type=int, default=100, help="rounds at most")
+        parser.add_argument("--guest", default="", help="open a run for an agent from outside")
+        parser.add_argument("--tokens", type=int, help="new tokens of this guest run")
+        parser.add_argument("--revoke", type=int, help="revoke the tokens of this guest run")
+        parser.add_argument("--close", type=int, help="close this guest run")
         parser.add_argument("--endpoint", default="", help="by name; the first where none is given")
         parser.add_argument("--temperature", type=float, default=0.0)
         parser.add_argument("--reasoning-effort", choices=EFFORTS, default="medium")
@@ -44,6 +51,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_of(options["slug"])
+        try:
+            if self._let_guests(benchmark, options):
+                return
+        except Refused as error:
+            raise CommandError(str(error)) from None
         with endpoints.practice_if_unconfigured("agents") as first:
             try:
                 run = _start(benchmark, options, first)
@@ -68,6 +80,25 @@ class Command(BaseCommand):
         if run.status != RunStatus.DONE:
             raise CommandError(run.pause_reason or run.error or "The run is not finished.")
 
+    def _let_guests(self, benchmark: Benchmark, options: dict[str, Any]) -> bool:
+        """Do what was asked about an agent from outside; False where nothing was."""
+        if options["revoke"]:
+            guests.revoke_tokens(run=agent_run_of(benchmark, options["revoke"]), actor=None)
+        elif options["close"]:
+            guests.close_run(run=agent_run_of(benchmark, options["close"]), actor=None)
+        elif options["guest"] or options["tokens"]:
+            if options["tokens"]:
+                run = agent_run_of(benchmark, options["tokens"])
+            else:
+                asked = _asked(benchmark, options)
+                run = guests.open_guest(agent=options["guest"], **asked)
+                self.stderr.write(f"Guest run {run.pk} is open: {run.name}")
+            for token in guests.issue_tokens(run=run, actor=None):
+                self.stdout.write(json.dumps(token, ensure_ascii=False))
+        else:
+            return False
+        return True
+
 
 def benchmark_of(slug: str) -> Benchmark:
     """The benchmark of that name. Raises CommandError."""
@@ -77,7 +108,26 @@ def benchmark_of(slug: str) -> Benchmark:
     return found
 
 
+def agent_run_of(benchmark: Benchmark, pk: int) -> AgentRun:
+    """The agent run of that number. Raises CommandError."""
+    found = benchmark.agent_runs.filter(pk=pk).first()
+    if found is None:
+        raise CommandError("There is no such agent run.")
+    return found
+
+
 def _start(benchmark: Benchmark, options: dict[str, Any], first: endpoints.Endpoint) -> AgentRun:
+    return start_agent(
+        endpoint=endpoints.get(options["endpoint"]) if options["endpoint"] else first,
+        temperature=options["temperature"],
+        reasoning_effort=options["reasoning_effort"],
+        claimed=True,
+        **_asked(benchmark, options),
+    )
+
+
+def _asked(benchmark: Benchmark, options: dict[str, Any]) -> dict[str, Any]:
+    """What an agent is run on, whoever it is. Raises Refused."""
     known = retrievers(benchmark)
     named, domain = options["retriever"], options["domain"]
     retriever = known.filter(name=named).first() if named else known.first()
@@ -86,16 +136,15 @@ def _start(benchmark: Benchmark, options: dict[str, Any], first: endpoints.Endpo
         raise Refused(f"Choose a computed run with --retriever: {names or 'none is here'}.")
     if domain and not benchmark.domains.filter(name=domain).exists():
         raise Refused(f"There is no domain {domain!r}.")
-    kept = ("rounds", "repetitions", "k", "snippet_tokens", "tokenizer", "documents", "name")
-    return start_agent(
-        benchmark=benchmark,
-        queries=candidates(benchmark, domain=domain, sample=options["sample"]),
-        retriever=retriever,
-        endpoint=endpoints.get(options["endpoint"]) if options["endpoint"] else first,
-        actor=None,
-        budget_usd=budget_of(options["budget"]),
-        temperature=options["temperature"],
-        reasoning_effort=options["reasoning_effort"],
-        claimed=True,
-        **{name: options[name] for name in kept},
+    kept = (
+        *("rounds", "repetitions", "k", "snippet_tokens", "tokenizer", "documents"),
+        *("max_iterations", "name"),
     )
+    return {
+        "benchmark": benchmark,
+        "queries": candidates(benchmark, domain=domain, sample=options["sample"]),
+        "retriever": retriever,
+        "actor": None,
+        "budget_usd": budget_of(options["budget"]),
+        **{name: options[name] for name in kept},
+    }

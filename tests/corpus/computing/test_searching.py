@@ -67,12 +67,14 @@ def test_excluded_ids_are_left_out_before_the_list_is_cut(benchmark) -> None:
     assert opened.texts(["mulch", "none"]) == {"mulch": TEXTS["mulch"]}
 
 
-def test_many_callers_share_an_index_and_get_what_one_gets(benchmark) -> None:
-    opened = searcher(computed(benchmark, "bm25"))
-    words = ["soil", "moths", "lamps", "shade soil"] * 25
-    alone = [opened.search(each) for each in words]
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(opened.search, words)) == alone
+@pytest.mark.parametrize("method", ["bm25", "embeddings"])
+def test_many_callers_share_an_index_and_get_what_one_gets(benchmark, method) -> None:
+    words = ["soil", "moths", "lamps", "shade soil"]
+    with endpoints.practice_if_unconfigured("embedder"):
+        opened = searcher(computed(benchmark, method))
+        with ThreadPoolExecutor(8) as pool:
+            many = list(pool.map(opened.search, words * 25))
+        assert many == [opened.search(each) for each in words] * 25
 
 
 def test_a_run_that_nobody_computed_here_has_no_index(benchmark) -> None:

@@ -11,6 +11,7 @@ from annotate.models import Aspect
 from corpus.computing import searching
 from corpus.computing.services import run_computation, start
 from corpus.models import RetrievalRun
+from evaluation.agents import guests
 from evaluation.agents.models import AgentRun
 from evaluation.agents.services import candidates, start_agent
 from evaluation.tasks import AGENTS
@@ -66,6 +67,7 @@ def make_place(settings: Any, folder: Path) -> Place:
     """`room.query` has a published reference answer."""
     settings.INDEXES = folder / "indexes"
     searching._corpora.clear()
+    guests._searchers.clear()
     room = make_room()
     for aspect, content in zip(room.aspects, POINTS, strict=True):
         Aspect.objects.filter(pk=aspect.pk).update(content=content)

@@ -103,6 +103,7 @@ def test_a_run_is_set_up_forecast_and_judged_on_the_screen(settings, tmp_path) -
             "snippet_tokens": "512",
             "tokenizer": "words",
             "temperature": "0",
+            "max_iterations": "100",
         }
         sent = client.post(f"{base}agents/new/", form)
         run = AgentRun.objects.get()
