@@ -37,6 +37,8 @@ from debate.models import DebateRun, RunKind
 from debate.runs.configuration import RunConfig
 from debate.runs.outcomes import Outcome, store_outcomes
 from debate.runs.services import start_run
+from evaluation.agents.judging import start_judging
+from evaluation.agents.services import candidates, retrievers, start_agent
 from evaluation.releases.building import carry_out
 from evaluation.releases.services import start_here
 from evaluation.scores.sheets import request_sheet
@@ -95,24 +97,42 @@ class Command(BaseCommand):
                 add_person(benchmark=benchmark, username=username, roles=[role], actor=None)
             _first_exam(benchmark)
             _no_checks(benchmark)
-            self._first_run(benchmark)
+            pool = benchmark.pools.first()
+            # Never on somebody's paid endpoint without being asked.
+            is_free = not (settings.OPENAI_BASE_URL or settings.OPENAI_API_KEY)
+            if pool is not None and is_free:
+                _first_run(benchmark, pool)
             _first_votes(benchmark)
             _first_systems(benchmark)
+            if is_free:
+                _first_agents(benchmark)
             _first_cleaning(benchmark)
 
-    def _first_run(self, benchmark: Benchmark) -> None:
-        """Queue one debate run, so that people find disputes to vote on."""
-        pool = benchmark.pools.first()
-        # Never on somebody's paid endpoint without being asked.
-        if pool is not None and not (settings.OPENAI_BASE_URL or settings.OPENAI_API_KEY):
-            practice = endpoints.practice("")  # its address is the worker's business
-            start_run(
-                benchmark=benchmark,
-                pool=pool,
-                endpoint=practice,
-                actor=None,
-                name="First run: the demo's pairs, two agents, two rounds",
-            )
+
+def _first_run(benchmark: Benchmark, pool: Pool) -> None:
+    """Queue one debate run, so that people find disputes to vote on."""
+    start_run(
+        benchmark=benchmark,
+        pool=pool,
+        endpoint=endpoints.practice(""),  # its address is the worker's business
+        actor=None,
+        name="First run: the demo's pairs, two agents, two rounds",
+    )
+
+
+def _first_agents(benchmark: Benchmark) -> None:
+    """Queue search agents over both systems, three rounds each, and a trial of their judge."""
+    practice = endpoints.practice("")
+    start_judging(benchmark=benchmark, agent_run=None, endpoint=practice, actor=None)
+    for retriever in retrievers(benchmark):
+        start_agent(
+            benchmark=benchmark,
+            queries=candidates(benchmark),
+            retriever=retriever,
+            endpoint=practice,
+            actor=None,
+            rounds=3,
+        )
 
 
 def _first_releases(benchmark: Benchmark) -> None:
