@@ -35,6 +35,7 @@ urlpatterns = [
     path("", include("annotate.workspace.api.gold")),
     path("", include("annotate.workspace.api.aspects")),
     path("", include("annotate.workspace.api.collecting")),
+    path("", include("annotate.grading.api")),
     path("", include("annotate.guidelines.api")),
     path("", include("annotate.assignments.api")),
     path("", include("annotate.digest.api")),
@@ -63,4 +64,5 @@ urlpatterns = [
     path("", include("evaluation.published.api")),
     path("", include("evaluation.agents.api")),
     path("", include("evaluation.agents.doors")),
+    path("", include("evaluation.agents.trust.api")),
 ]

@@ -9,6 +9,7 @@ from corpus.models import Benchmark
 from evaluation.agents.models import JudgeRun
 from evaluation.agents.protocol.measures import GAMMA
 from evaluation.agents.reading import Figures, Scored, figures_of
+from evaluation.agents.trust import people
 from evaluation.published.services import plain
 from evaluation.published.services import tables as printed_tables
 from kit.charts.drawing import Drawing
@@ -33,17 +34,23 @@ def board_of(
 def tables(found: Sequence[Figures], judge: JudgeRun | None, *, gamma: float) -> list[ReportTable]:
     """The board's tables; those without a run stay away."""
     told = f"Judge: {judge.judge}." if judge else "Not judged yet."
+    sheets = []
+    if judge:
+        compared = people.beside(judge)
+        told += f" {people.in_short(compared)}"
+        url = reverse("judge-samples", args=[judge.benchmark.slug])
+        sheets = [each for each in [people.agreement_table(compared, url)] if each.rows]
     if judge and judge.practice:
         told += " The practice model judges by shared words; such scores say nothing of answers."
     fixed = [each for each in found if each.run.rounds is not None]
     adaptive = [each for each in found if each.run.rounds is None]
-    sheets = []
+    shown = []
     if fixed:
-        sheets += [_fixed(fixed, told), _printed("fixed", fixed)]
+        shown += [_fixed(fixed, told), _printed("fixed", fixed)]
     if adaptive:
-        sheets += [_adaptive(adaptive, told, gamma), _printed("adaptive", adaptive)]
-        sheets += [sheet for sheet in [_noise(adaptive)] if sheet.rows]
-    return sheets
+        shown += [_adaptive(adaptive, told, gamma), _printed("adaptive", adaptive)]
+        shown += [sheet for sheet in [_noise(adaptive)] if sheet.rows]
+    return [*shown, *sheets] if shown else []
 
 
 def charts(found: Sequence[Figures]) -> list[Drawing]:

@@ -86,7 +86,7 @@ def start_judging(
     prompt = prompt_of(JudgeMode(mode).role)
     if agent_run is not None:
         _refuse_failed(benchmark, endpoint, mode, prompt.sha256)
-        rows = _answers_of(agent_run)
+        rows = answers_of(agent_run)
     else:
         rows = _tiers_of(benchmark)
     if not rows:
@@ -253,7 +253,7 @@ def forecast(
     agent_run: AgentRun, endpoint: Endpoint | None, *, mode: str, repetitions: int = 1
 ) -> dict[str, Any]:
     """What judging a run's answers is likely to take; `usd` is None without a known price."""
-    rows = [AnswerVerdict(query=row.pop("query"), **row) for row in _answers_of(agent_run)]
+    rows = [AnswerVerdict(query=row.pop("query"), **row) for row in answers_of(agent_run)]
     jobs = read_jobs(rows, agent_run.benchmark)
     who = Judge("", "", JudgeMode(mode))
     asked = [judge_request(each.exam, who, fence_key()) for each in jobs if each.exam]
@@ -287,7 +287,8 @@ def trial_of(run: JudgeRun) -> dict[str, list[float]] | None:
     return found
 
 
-def _answers_of(agent_run: AgentRun) -> list[dict[str, Any]]:
+def answers_of(agent_run: AgentRun) -> list[dict[str, Any]]:
+    """Every answer of a run, as the beginning of a verdict on it."""
     done = agent_run.items.exclude(state__in=(AgentState.WAITING, AgentState.FAILED))
     return [
         {"item": item, "query": item.query, "round": answer["round"]}

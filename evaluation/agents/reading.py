@@ -9,7 +9,14 @@ from django.db.models import QuerySet
 
 from corpus.models import Benchmark
 from corpus.versions.services import stored
-from evaluation.agents.models import AgentItem, AgentRun, AgentState, JudgeRun, VerdictState
+from evaluation.agents.models import (
+    AgentItem,
+    AgentRun,
+    AgentState,
+    AnswerVerdict,
+    JudgeRun,
+    VerdictState,
+)
 from evaluation.agents.protocol.judging import BEST, WORST
 from evaluation.agents.protocol.measures import GAMMA, Noise, aer, alphas, noise
 from evaluation.content.reading import read_queries
@@ -155,6 +162,23 @@ def judging_of(run: AgentRun, judge: JudgeRun | None) -> JudgeRun | None:
         **{name: getattr(judge, name) for name in _SAME}
     )
     return next((each for each in same.order_by("-pk") if _is_same(each, judge)), None)
+
+
+def verdicts_by(judge: JudgeRun) -> dict[tuple[int, int], list[AnswerVerdict]]:
+    """Of every answer (item, round) that this judge was asked about: what came of it in the newest
+    judging, by repetition."""
+    same = judge.benchmark.judge_runs.filter(**{name: getattr(judge, name) for name in _SAME})
+    runs = [each for each in same.order_by("-pk") if _is_same(each, judge)]
+    newest: dict[tuple[int, int], int] = {}
+    found: dict[tuple[int, int], list[AnswerVerdict]] = defaultdict(list)
+    for run in runs:
+        rows = run.verdicts.exclude(state=VerdictState.WAITING).exclude(item=None)
+        for row in rows.defer("justification", "attempts").order_by("repetition", "pk"):
+            assert row.item_id is not None
+            key = row.item_id, row.round
+            if newest.setdefault(key, run.pk) == run.pk:
+                found[key].append(row)
+    return found
 
 
 def _is_same(one: JudgeRun, other: JudgeRun) -> bool:

@@ -1,0 +1,12 @@
+"""Routes of how far a judge can be trusted."""
+
+from django.urls import path
+
+from evaluation.agents.trust import views
+
+_SAMPLES = "b/<slug:slug>/judge-samples"
+urlpatterns = [
+    path(f"{_SAMPLES}/", views.judge_samples, name="judge-samples"),
+    path(f"{_SAMPLES}/<int:pk>/", views.judge_sample, name="judge-sample"),
+    path(f"{_SAMPLES}/<int:pk>/close/", views.judge_sample_close, name="judge-sample-close"),
+]
