@@ -8,8 +8,10 @@ from django.urls import reverse
 from corpus.models import Benchmark
 from evaluation.agents.models import JudgeRun
 from evaluation.agents.protocol.measures import GAMMA
-from evaluation.agents.reading import Figures, Scored, figures_of
+from evaluation.agents.reading import Figures, Scored, figures_of, verdicts_by
 from evaluation.agents.trust import people
+from evaluation.agents.trust.bridges import bridges_table
+from evaluation.agents.trust.repeating import reliability_table, repeated
 from evaluation.published.services import plain
 from evaluation.published.services import tables as printed_tables
 from kit.charts.drawing import Drawing
@@ -39,7 +41,9 @@ def tables(found: Sequence[Figures], judge: JudgeRun | None, *, gamma: float) ->
         compared = people.beside(judge)
         told += f" {people.in_short(compared)}"
         url = reverse("judge-samples", args=[judge.benchmark.slug])
-        sheets = [each for each in [people.agreement_table(compared, url)] if each.rows]
+        sheets = [people.agreement_table(compared, url), bridges_table(judge)]
+        items = repeated(row for rows in verdicts_by(judge).values() for row in rows)
+        sheets = [each for each in [*sheets, reliability_table(items)] if each.rows]
     if judge and judge.practice:
         told += " The practice model judges by shared words; such scores say nothing of answers."
     fixed = [each for each in found if each.run.rounds is not None]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from corpus.models import Benchmark
 from corpus.versions.services import stored
@@ -79,9 +79,19 @@ class Figures:
 
 
 def judges(benchmark: Benchmark) -> list[JudgeRun]:
-    """The newest judge run of every judge: one endpoint, model, mode and prompt."""
+    """The newest judge run over agents of every judge: one endpoint, model, mode and prompt."""
+    return _newest(benchmark.judge_runs.filter(agent_run__isnull=False))
+
+
+def all_judges(benchmark: Benchmark) -> list[JudgeRun]:
+    """The same of those, too, that judged answers for a bridge alone."""
+    asked = Q(agent_run__isnull=False) | Q(bridge_from__isnull=False)
+    return _newest(benchmark.judge_runs.filter(asked))
+
+
+def _newest(runs: QuerySet[JudgeRun]) -> list[JudgeRun]:
     found: dict[tuple[object, ...], JudgeRun] = {}
-    for run in benchmark.judge_runs.filter(agent_run__isnull=False).order_by("-pk"):
+    for run in runs.order_by("-pk"):
         found.setdefault(_judge_key(run), run)
     return list(found.values())
 
@@ -161,14 +171,14 @@ def judging_of(run: AgentRun, judge: JudgeRun | None) -> JudgeRun | None:
     same: QuerySet[JudgeRun] = run.judge_runs.filter(
         **{name: getattr(judge, name) for name in _SAME}
     )
-    return next((each for each in same.order_by("-pk") if _is_same(each, judge)), None)
+    return next((each for each in same.order_by("-pk") if is_same(each, judge)), None)
 
 
 def verdicts_by(judge: JudgeRun) -> dict[tuple[int, int], list[AnswerVerdict]]:
     """Of every answer (item, round) that this judge was asked about: what came of it in the newest
     judging, by repetition."""
     same = judge.benchmark.judge_runs.filter(**{name: getattr(judge, name) for name in _SAME})
-    runs = [each for each in same.order_by("-pk") if _is_same(each, judge)]
+    runs = [each for each in same.order_by("-pk") if is_same(each, judge)]
     newest: dict[tuple[int, int], int] = {}
     found: dict[tuple[int, int], list[AnswerVerdict]] = defaultdict(list)
     for run in runs:
@@ -181,7 +191,8 @@ def verdicts_by(judge: JudgeRun) -> dict[tuple[int, int], list[AnswerVerdict]]:
     return found
 
 
-def _is_same(one: JudgeRun, other: JudgeRun) -> bool:
+def is_same(one: JudgeRun, other: JudgeRun) -> bool:
+    """Whether both are one judge: endpoint, model, mode, prompt and sampling."""
     return _judge_key(one) == _judge_key(other)
 
 

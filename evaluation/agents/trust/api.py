@@ -11,10 +11,16 @@ from annotate.grading.models import AnswerGrade, GradingSample
 from annotate.grading.services import PEOPLE, SEED, SIZE, close_sample
 from corpus.access import enter, enter_unblinded
 from corpus.models import Role
-from evaluation.agents.trust import people
-from evaluation.agents.trust.views import draw, get_sample
-from evaluation.agents.views import READERS
-from kit.api import KeyField, Route
+from evaluation.agents.api import JudgeRunSerializer
+from evaluation.agents.models import JUDGE_MODES
+from evaluation.agents.protocol.judging import JudgeMode
+from evaluation.agents.trust import bridges, people
+from evaluation.agents.trust.report import tables_of
+from evaluation.agents.trust.views import bridge, draw, get_sample
+from evaluation.agents.views import READERS, get_judge_run
+from kit.api import KeyField, ReportTableSerializer, Route
+from kit.lists.report_tables import as_data
+from llm.serializers import BudgetField
 
 
 class JudgeSampleSerializer(serializers.ModelSerializer):
@@ -64,6 +70,36 @@ class AnswerGradeSerializer(serializers.ModelSerializer):
         return people.answer_key(grade.answer.origin)[1]
 
 
+class NewBridgeSerializer(serializers.Serializer):
+    """The other judge, how many answers it is asked about, and the seed that draws them."""
+
+    mode = serializers.ChoiceField(
+        choices=JUDGE_MODES, required=False, default=JudgeMode.RUBRIC.value
+    )
+    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+    repetitions = serializers.IntegerField(required=False, default=1)
+    budget_usd = BudgetField(required=False, default=None)
+    size = serializers.IntegerField(required=False, default=bridges.SIZE)
+    seed = serializers.IntegerField(required=False, default=bridges.SEED)
+
+
+class Judges(ViewSetMixin, Route):
+    """How far one judge can be trusted."""
+
+    @extend_schema(request=NewBridgeSerializer, responses={202: JudgeRunSerializer})
+    def bridge(self, request: Request, slug: str, pk: int) -> Response:
+        """Letting another judge judge some of the answers again."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        made = bridge(access, get_judge_run(access, pk), self.read(NewBridgeSerializer))
+        return Response(JudgeRunSerializer(made).data, status=202)
+
+    @extend_schema(responses=ReportTableSerializer(many=True))
+    def report(self, request: Request, slug: str, pk: int) -> Response:
+        """The tables of a judge run: its bridge, and what asking again does."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return Response(as_data(tables_of(get_judge_run(access, pk))))
+
+
 class JudgeSamples(ViewSetMixin, Route):
     """Samples of answers that people score beside the judge."""
 
@@ -97,7 +133,14 @@ class JudgeSamples(ViewSetMixin, Route):
 
 
 _SAMPLES, _to = "b/<slug:slug>/judge-samples", JudgeSamples.as_view
+_JUDGE = "b/<slug:slug>/judge-runs/<int:pk>"
 urlpatterns = [
+    path(f"{_JUDGE}/bridge/", Judges.as_view({"post": "bridge"}), name="api-judge-bridge"),
+    path(
+        f"{_JUDGE}/report/",
+        Judges.as_view({"get": "report"}, pagination_class=None),
+        name="api-judge-report",
+    ),
     path(f"{_SAMPLES}/", _to({"get": "list", "post": "create"}), name="api-judge-samples"),
     path(f"{_SAMPLES}/<int:pk>/grades/", _to({"get": "grades"}), name="api-judge-sample-grades"),
     path(f"{_SAMPLES}/<int:pk>/close/", _to({"post": "close"}), name="api-judge-sample-close"),

@@ -4,9 +4,11 @@ from functools import partial
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -16,10 +18,14 @@ from annotate.review.forms import SampleForm
 from annotate.review.rescoring import MAX_SIZE
 from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Role
-from evaluation.agents.models import AgentItem, AgentRun, AgentState
-from evaluation.agents.trust import people
-from evaluation.agents.views import READERS
+from evaluation.agents.models import AgentItem, AgentRun, AgentState, JudgeRun
+from evaluation.agents.trust import bridges, people
+from evaluation.agents.trust.forms import BridgeForm
+from evaluation.agents.trust.report import tables_of
+from evaluation.agents.views import JUDGES, READERS, get_judge_run, judge_endpoint
 from kit import htmx
+from kit.errors import Refused
+from kit.lists.csvfile import table_response
 from kit.lists.tables import Column, Table
 
 SAMPLES = Table(
@@ -114,6 +120,36 @@ def judge_sample_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse
     act = partial(close_sample, sample=get_sample(access, pk), access=access)
     url = reverse("judge-sample", args=[slug, pk])
     return htmx.attempt(request, act, url, "The sample is closed.")
+
+
+@require_POST
+def judge_bridge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Let another judge judge some of these answers again."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run, form = get_judge_run(access, pk), BridgeForm(request.POST)
+    with htmx.refusal_shown(request):
+        if not form.is_valid():
+            raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
+        made = bridge(access, run, dict(form.cleaned_data))
+        messages.success(request, "The other judge has begun.")
+        return htmx.redirect(request, JUDGES.url(made))
+    return htmx.redirect(request, JUDGES.url(run))
+
+
+@require_GET
+def judge_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
+    """One table of a judge run as a file."""
+    run = get_judge_run(enter_unblinded(request.user, slug, *READERS), pk)
+    for sheet in tables_of(run):
+        if sheet.name == name:
+            return table_response(f"{slug}-judge-{run.pk}-{name}.csv", sheet)
+    raise Http404("No such table.")
+
+
+def bridge(access: Access, run: JudgeRun, given: dict[str, Any]) -> JudgeRun:
+    """A bridge as a form or the API asks for it. Raises Refused."""
+    endpoint = judge_endpoint(given.pop("endpoint"))
+    return bridges.start_bridge(judge=run, endpoint=endpoint, actor=access.user, **given)
 
 
 def draw(access: Access, *, runs: list[Any], **given: int) -> GradingSample:

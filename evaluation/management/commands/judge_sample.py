@@ -43,16 +43,10 @@ class Command(BaseCommand):
                 close_sample(sample=found, access=named_admin(benchmark, options["person"]))
         except Refused as refusal:
             raise CommandError(refusal.message) from None
+        columns = ("pk", "seed", "people", "drawn", "scored", "given", "closed_at")
+        names = ("sample", "seed", "people", "answers", "scored", "grades", "closed")
         rows = [
-            {
-                "sample": each.pk,
-                "seed": each.seed,
-                "answers": each.drawn,
-                "people": each.people,
-                "scored": each.scored,
-                "grades": each.given,
-                "closed": each.closed_at is not None,
-            }
-            for each in samples(benchmark)
+            dict(zip(names, (*row[:-1], row[-1] is not None), strict=True))
+            for row in samples(benchmark).values_list(*columns)
         ]
         self.stdout.write(json.dumps(rows))
