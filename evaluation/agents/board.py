@@ -11,6 +11,7 @@ from evaluation.agents.protocol.measures import GAMMA
 from evaluation.agents.reading import Figures, Scored, figures_of, verdicts_by
 from evaluation.agents.trust import people
 from evaluation.agents.trust.bridges import bridges_table
+from evaluation.agents.trust.noise import MEASURES, mark_best, noise_tables
 from evaluation.agents.trust.repeating import reliability_table, repeated
 from evaluation.published.services import plain
 from evaluation.published.services import tables as printed_tables
@@ -53,7 +54,7 @@ def tables(found: Sequence[Figures], judge: JudgeRun | None, *, gamma: float) ->
         shown += [_fixed(fixed, told), _printed("fixed", fixed)]
     if adaptive:
         shown += [_adaptive(adaptive, told, gamma), _printed("adaptive", adaptive)]
-        shown += [sheet for sheet in [_noise(adaptive)] if sheet.rows]
+    shown += [sheet for sheet in noise_tables(fixed, adaptive) if sheet.rows]
     return [*shown, *sheets] if shown else []
 
 
@@ -113,7 +114,8 @@ def _fixed(found: Sequence[Figures], told: str) -> ReportTable:
         ),
     )
     header = ("run", "agent", "retriever", *heads, "failed", "USD a query")
-    return ReportTable("fixed", "Fixed rounds", header, tuple(rows), notes)
+    last = {f"{name}, round {most}": name for name in MEASURES}
+    return mark_best(ReportTable("fixed", "Fixed rounds", header, tuple(rows), notes), found, last)
 
 
 def _adaptive(found: Sequence[Figures], told: str, gamma: float) -> ReportTable:
@@ -137,28 +139,8 @@ def _adaptive(found: Sequence[Figures], told: str, gamma: float) -> ReportTable:
     )
     heads = ("rounds", "completeness", "quality", "AER", "never searched", "failed", "USD a query")
     header = ("run", "agent", "retriever", *heads)
-    return ReportTable("adaptive", "The agent decides when to stop", header, rows, notes)
-
-
-def _noise(found: Sequence[Figures]) -> ReportTable:
-    rows = tuple(
-        (
-            text(each.run.name),
-            Cell(each.noise.queries, "number"),
-            Cell(each.noise.within, "coefficient"),
-            Cell(each.noise.between, "coefficient"),
-            Cell(each.noise.least, "coefficient"),
-        )
-        for each in found
-        if each.noise is not None
-    )
-    header = ("run", "queries", "variance within", "variance between", "must differ by")
-    notes = (
-        "Of quality, over queries with several repetitions. Two single runs over as many queries "
-        "must differ by the last number to mean anything: 1.96 times the root of twice the "
-        "variance within, over the queries.",
-    )
-    return ReportTable("noise", "What repeating alone does", header, rows, notes)
+    table = ReportTable("adaptive", "The agent decides when to stop", header, rows, notes)
+    return mark_best(table, found, {name: name for name in MEASURES})
 
 
 def _printed(kind: str, found: Sequence[Figures]) -> ReportTable:

@@ -27,6 +27,7 @@ from kit.stats.means import Mean, mean
 # What makes two judge runs the same judge.
 _SAME: Final = ("endpoint", "model", "mode")
 Aspects = Mapping[int, Mapping[str, Aspect]]
+Points = Mapping[str, Mapping[int, Mapping[int, float]]]
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,12 @@ class Figures:
     unsearched: int = 0
     failed: int = 0
     answered: int = 0
-    noise: Noise | None = None
+    # Completeness and quality by query and repetition; with fixed rounds after the last of them.
+    points: Points = field(default_factory=lambda: {"completeness": {}, "quality": {}})
+
+    def noise(self, measure: str) -> Noise | None:
+        """What repeating alone does to single values of completeness or quality."""
+        return noise([list(each.values()) for each in self.points[measure].values()])
 
     @property
     def usd(self) -> Mean:
@@ -124,16 +130,14 @@ def figures_of(run: AgentRun, judge: JudgeRun | None, *, gamma: float = GAMMA) -
     failed, answered = len(items) - len(done), len(done)
     if run.rounds is not None:
         by_round = _by_round(run, done, verdicts)
-        return Figures(run, by_round=by_round, failed=failed, answered=answered)
-    qualities: dict[int, list[float]] = defaultdict(list)
+        points = _points(done, verdicts, run.rounds)
+        return Figures(run, by_round=by_round, failed=failed, answered=answered, points=points)
+    points = _points(done, verdicts, 0)
     rewards: dict[int, list[float]] = defaultdict(list)
     for item in done:
-        marks = [q for q, _ in verdicts.get((item.pk, 0), ()) if q is not None]
-        if marks:
-            quality = sum(marks) / len(marks)
-            qualities[item.query_id].append(quality)
-            if item.round_count:
-                rewards[item.query_id].append(aer(quality, item.round_count, gamma))
+        quality = points["quality"].get(item.query_id, {}).get(item.repetition)
+        if quality is not None and item.round_count:
+            rewards[item.query_id].append(aer(quality, item.round_count, gamma))
     return Figures(
         run,
         rounds=_mean_by_query((i.query_id, float(i.round_count or 0)) for i in done),
@@ -141,10 +145,22 @@ def figures_of(run: AgentRun, judge: JudgeRun | None, *, gamma: float = GAMMA) -
         quality=_scored(done, verdicts, 0, 0),
         aer=mean([sum(each) / len(each) for each in rewards.values()]),
         unsearched=sum(not item.round_count for item in done),
-        noise=noise([each for each in qualities.values() if len(each) > 1]),
         failed=failed,
         answered=answered,
+        points=points,
     )
+
+
+def _points(done: Sequence[AgentItem], verdicts: "_Verdicts", round: int) -> Points:
+    """The judge's repetitions are averaged in each answer."""
+    found: dict[str, dict[int, dict[int, float]]] = {"completeness": {}, "quality": {}}
+    for item in done:
+        for place, name in enumerate(("quality", "completeness")):
+            marks = [m for pair in verdicts.get((item.pk, round), ()) if (m := pair[place])]
+            if marks:
+                values = found[name].setdefault(item.query_id, {})
+                values[item.repetition] = sum(marks) / len(marks)
+    return found
 
 
 # (quality, completeness) of an answer by (item, round); None where the judge failed. The one

@@ -222,6 +222,31 @@ def noise(repeated: Collection[Sequence[float]]) -> Noise | None:
     return Noise(len(lists), within, between, 1.96 * sqrt(2 * within / len(lists)))
 
 
+# From so many points on an answer counts as complete: three quarters of the weight or more.
+COMPLETE: Final = 4
+
+
+def flips(repeated: Collection[Sequence[float]], bar: float = COMPLETE) -> tuple[int, int]:
+    """Of items with two repetitions at least, how many are on both sides of the bar; and of how
+    many."""
+    lists = [each for each in repeated if len(each) > 1]
+    return sum(min(each) < bar <= max(each) for each in lists), len(lists)
+
+
+def order_flips(
+    one: Mapping[int, Mapping[int, float]], other: Mapping[int, Mapping[int, float]]
+) -> tuple[int, int]:
+    """Of queries that two runs share two repetitions of at least, in how many now the one is
+    better and now the other; and of how many. Values are by query and repetition."""
+    flipped = queries = 0
+    for query in one.keys() & other.keys():
+        shared = one[query].keys() & other[query].keys()
+        signs = {(a > b) - (a < b) for n in shared for a, b in [(one[query][n], other[query][n])]}
+        queries += len(shared) > 1
+        flipped += {1, -1} <= signs
+    return flipped, queries
+
+
 def calibration_error(stated: Sequence[tuple[float, float]], bins: int) -> float | None:
     """Expected calibration error of (confidence, was right), both from 0 to 1, in bins of equal
     count: every pair is in one bin, also where the count does not divide. None without a pair."""
