@@ -125,11 +125,12 @@ def crosses(
     found: Sequence[tuple[str, str, HasInterval, HasInterval]],
     *,
     limits: tuple[float, float] | None = None,
+    diagonal: bool = False,
 ) -> Drawing | None:
     """One value against another, both with intervals: (mark, name, across, up) of each.
 
     The axis across begins at 0, the one upright stays within `limits`. Those without both values
-    are left out.
+    are left out. On the `diagonal` both are the same.
     """
     shown = [row for row in found if row[2].value is not None and row[3].value is not None]
     if not shown:
@@ -142,6 +143,9 @@ def crosses(
     words = "Points are numbered as the rows of the table, which holds the same numbers."
     drawing = Drawing(name, title, words, bottom + 42)
     drawing.frame(x_axis, y_axis)
+    if diagonal:
+        low, high = max(x_axis.low, y_axis.low), min(x_axis.high, y_axis.high)
+        drawing.line("even", x_axis(low), y_axis(low), x_axis(high), y_axis(high))
     for _, _, one, other in shown:
         x, y = x_axis(one.value or 0), y_axis(other.value or 0)
         if one.low is not None and one.high is not None:

@@ -1,7 +1,7 @@
 """API of how far a judge can be trusted."""
 
 from django.urls import path
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,7 +16,7 @@ from evaluation.agents.models import JUDGE_MODES
 from evaluation.agents.protocol.judging import JudgeMode
 from evaluation.agents.trust import bridges, people
 from evaluation.agents.trust.report import tables_of
-from evaluation.agents.trust.views import bridge, draw, get_sample
+from evaluation.agents.trust.views import bridge, calibration_sheets, draw, get_sample
 from evaluation.agents.views import READERS, get_judge_run
 from kit.api import KeyField, ReportTableSerializer, Route
 from kit.lists.report_tables import as_data
@@ -100,6 +100,19 @@ class Judges(ViewSetMixin, Route):
         return Response(as_data(tables_of(get_judge_run(access, pk))))
 
 
+class Calibration(ViewSetMixin, Route):
+    """Stated confidence of answers."""
+
+    @extend_schema(
+        parameters=[OpenApiParameter("judge", int), OpenApiParameter("bins", int)],
+        responses=ReportTableSerializer(many=True),
+    )
+    def calibration(self, request: Request, slug: str) -> Response:
+        """Stated confidence beside what the judge of the judge run `judge`, or the newest, says."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return Response(as_data(calibration_sheets(access, request.query_params)))
+
+
 class JudgeSamples(ViewSetMixin, Route):
     """Samples of answers that people score beside the judge."""
 
@@ -135,6 +148,11 @@ class JudgeSamples(ViewSetMixin, Route):
 _SAMPLES, _to = "b/<slug:slug>/judge-samples", JudgeSamples.as_view
 _JUDGE = "b/<slug:slug>/judge-runs/<int:pk>"
 urlpatterns = [
+    path(
+        "b/<slug:slug>/agent-board/calibration/",
+        Calibration.as_view({"get": "calibration"}, pagination_class=None),
+        name="api-agent-calibration",
+    ),
     path(f"{_JUDGE}/bridge/", Judges.as_view({"post": "bridge"}), name="api-judge-bridge"),
     path(
         f"{_JUDGE}/report/",

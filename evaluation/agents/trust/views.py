@@ -2,6 +2,7 @@
 
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
@@ -14,18 +15,21 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotate.grading.models import GradedAnswer, GradingSample
 from annotate.grading.services import MOST_PEOPLE, PEOPLE, SIZE, close_sample
+from annotate.loaders import number
 from annotate.review.forms import SampleForm
 from annotate.review.rescoring import MAX_SIZE
 from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Role
 from evaluation.agents.models import AgentItem, AgentRun, AgentState, JudgeRun
-from evaluation.agents.trust import bridges, people
+from evaluation.agents.reading import judges
+from evaluation.agents.trust import bridges, calibration, people
 from evaluation.agents.trust.forms import BridgeForm
 from evaluation.agents.trust.report import tables_of
-from evaluation.agents.views import JUDGES, READERS, get_judge_run, judge_endpoint
+from evaluation.agents.views import JUDGES, READERS, chosen, get_judge_run, judge_endpoint
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
+from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Table
 
 SAMPLES = Table(
@@ -146,6 +150,49 @@ def judge_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResp
     raise Http404("No such table.")
 
 
+@require_GET
+def agent_calibration(request: HttpRequest, slug: str) -> HttpResponse:
+    """Stated confidence of answers beside what a judge says."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    judge, _ = chosen(access.benchmark, request.GET)
+    bins = bins_in(request.GET)
+    found = calibration.stated(access.benchmark, judge)
+    context = {
+        "access": access,
+        "judges": judges(access.benchmark),
+        "judge": judge,
+        "bins": bins,
+        "most_bins": calibration.MOST_BINS,
+        "states_any": calibration.states_any(found),
+        "sheets": calibration.tables(found, bins),
+        "charts": calibration.charts(found, bins),
+        "query": urlencode({"judge": judge.pk if judge else "", "bins": bins}),
+    }
+    return htmx.render(request, "evaluation/agents/calibration.html", context)
+
+
+@require_GET
+def agent_calibration_csv(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
+    """One table of it as a file."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    for sheet in calibration_sheets(access, request.GET):
+        if sheet.name == name:
+            return table_response(f"{slug}-agents-{name}.csv", sheet)
+    raise Http404("No such table.")
+
+
+def calibration_sheets(access: Access, params: Any) -> list[ReportTable]:
+    """The tables for the judge and the bins that are asked for."""
+    judge, _ = chosen(access.benchmark, params)
+    return calibration.tables(calibration.stated(access.benchmark, judge), bins_in(params))
+
+
+def bins_in(params: Any) -> int:
+    """The number of bins that is asked for, within what can be; ten by default."""
+    given = number(str(params.get("bins") or "")) or calibration.BINS
+    return min(given, calibration.MOST_BINS)
+
+
 def bridge(access: Access, run: JudgeRun, given: dict[str, Any]) -> JudgeRun:
     """A bridge as a form or the API asks for it. Raises Refused."""
     endpoint = judge_endpoint(given.pop("endpoint"))
@@ -171,8 +218,8 @@ def told(answers: Any) -> list[dict[str, Any]]:
     keys = [people.answer_key(each.origin) for each in answers]
     items = AgentItem.objects.select_related("run").in_bulk([item for item, _ in keys])
     return [
-        {"item": items.get(item), "round": number, "grades": _standing(answer)}
-        for answer, (item, number) in zip(answers, keys, strict=True)
+        {"item": items.get(item), "round": round, "grades": _standing(answer)}
+        for answer, (item, round) in zip(answers, keys, strict=True)
     ]
 
 
