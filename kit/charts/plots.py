@@ -130,16 +130,15 @@ def crosses(
     """One value against another, both with intervals: (mark, name, across, up) of each.
 
     The axis across begins at 0, the one upright stays within `limits`. Those without both values
-    are left out. On the `diagonal` both are the same.
+    are left out. With a `diagonal`, on which both are the same, both axes span the limits.
     """
     shown = [row for row in found if row[2].value is not None and row[3].value is not None]
     if not shown:
         return None
-    bottom = 276
-    x_axis = axis(
-        across[0], _ends(row[2] for row in shown), LEFT, RIGHT, words=across[1], zero=True
-    )
-    y_axis = axis(up[0], _ends(row[3] for row in shown), bottom, TOP, words=up[1], limits=limits)
+    bottom, whole = 276, [*limits] if diagonal and limits else []
+    xs, ys = ([*whole, *_ends(row[side] for row in shown)] for side in (2, 3))
+    x_axis = axis(across[0], xs, LEFT, RIGHT, words=across[1], zero=True)
+    y_axis = axis(up[0], ys, bottom, TOP, words=up[1], limits=limits)
     words = "Points are numbered as the rows of the table, which holds the same numbers."
     drawing = Drawing(name, title, words, bottom + 42)
     drawing.frame(x_axis, y_axis)

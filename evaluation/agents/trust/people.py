@@ -99,7 +99,8 @@ class Beside:
     def kappa(self, measure: str, weights: Weights = "quadratic") -> Estimate:
         """Weighted kappa of judge and people; an item is one score of one person."""
         scale, pairs = MEASURES[measure][1], self.pairs[measure].items()
-        triples = [(at, who, pair[who]) for at, pair in pairs for who in (0, 1)]
+        both = ((0, "judge"), (1, "people"))
+        triples = [(at, name, pair[side]) for at, pair in pairs for side, name in both]
         return cohen_kappa(from_triples(triples, categories=scale, scores=scale), weights)
 
     def alpha(self, measure: str) -> Estimate:
