@@ -136,7 +136,8 @@ def crosses(
     if not shown:
         return None
     bottom, whole = 276, [*limits] if diagonal and limits else []
-    xs, ys = ([*whole, *_ends(row[side] for row in shown)] for side in (2, 3))
+    xs = [*whole, *_ends(row[2] for row in shown)]
+    ys = [*whole, *_ends(row[3] for row in shown)]
     x_axis = axis(across[0], xs, LEFT, RIGHT, words=across[1], zero=True)
     y_axis = axis(up[0], ys, bottom, TOP, words=up[1], limits=limits)
     words = "Points are numbered as the rows of the table, which holds the same numbers."
