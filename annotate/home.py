@@ -16,6 +16,7 @@ from annotate.answers.comparing import to_rate
 from annotate.assignments.models import HANDED_IN, unassigned
 from annotate.batches.services import open_batch
 from annotate.feedback.services import new_messages
+from annotate.grading.services import to_grade
 from annotate.models import (
     Assignment,
     Batch,
@@ -139,6 +140,7 @@ def _works(access: Access) -> Iterator[Work]:
         ("Queries to review", "W", "reviews", waiting_for_review(access).count(), "Review"),
         ("Weights to score blind", "B", "rescoring", waiting_tasks(access).count(), "Score"),
         ("Pairs of answers to rate", "A", "answer-rate", _to_rate(access), "Rate answers"),
+        ("Answers to score blind", "G", "answer-grade", to_grade(access).count(), "Score answers"),
         ("Open questions to settle", "S", "adjudication", quick_count(access), "Settle"),
     ):
         yield Work(name, key, access.benchmark, _at(access, url), left, act)

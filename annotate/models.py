@@ -26,6 +26,7 @@ from annotate.exams.models import (
     QualificationRule,
     Recheck,
 )
+from annotate.grading.models import AnswerGrade, GradedAnswer, GradingSample
 from annotate.guidelines.models import Guideline
 from annotate.panels.models import CheckKind, PanelStatus, ReferenceItem, ReferencePanel, SpotCheck
 from annotate.plans.models import CONDITIONS, AttentionCheck, Condition, Consent, VotingPlan
@@ -58,6 +59,7 @@ __all__ = [
     "Adjudication",
     "AnswerAuthor",
     "AnswerComparison",
+    "AnswerGrade",
     "AnswerPair",
     "AnswerRating",
     "AnswerReview",
@@ -85,6 +87,8 @@ __all__ = [
     "ExamAttempt",
     "ExamItem",
     "GoldPassage",
+    "GradedAnswer",
+    "GradingSample",
     "Guideline",
     "OpenKind",
     "PanelStatus",

@@ -17,6 +17,7 @@ urlpatterns = [
     path("", include("annotate.drafts.urls")),
     path("", include("annotate.exams.urls")),
     path("", include("annotate.feedback.urls")),
+    path("", include("annotate.grading.urls")),
     path("", include("annotate.guidelines.urls")),
     path("", include("annotate.panels.urls")),
     path("", include("annotate.plans.urls")),

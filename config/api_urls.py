@@ -35,6 +35,7 @@ urlpatterns = [
     path("", include("annotate.workspace.api.gold")),
     path("", include("annotate.workspace.api.aspects")),
     path("", include("annotate.workspace.api.collecting")),
+    path("", include("annotate.grading.api")),
     path("", include("annotate.guidelines.api")),
     path("", include("annotate.assignments.api")),
     path("", include("annotate.digest.api")),
@@ -61,6 +62,7 @@ urlpatterns = [
     path("", include("evaluation.leaderboard.api")),
     path("", include("evaluation.holes.api")),
     path("", include("evaluation.published.api")),
+    path("", include("evaluation.agents.trust.api")),  # before the verbs of judge runs
     path("", include("evaluation.agents.api")),
     path("", include("evaluation.agents.doors")),
 ]

@@ -13,6 +13,7 @@ NOUNS: dict[str, tuple[str, str]] = {
     "annotate.digest": ("Digest", "What waits for me, by mail."),
     "annotate.drafts": ("Drafts", "What was typed and not sent."),
     "annotate.answers": ("Reference answers", "Written and rated by experts."),
+    "annotate.grading": ("Scored answers", "Answers of agents that experts score blind."),
     "annotate.review": ("Second reviews", "Blind scores, review and acceptance."),
     "annotate.voting": ("Votes", "Cases that people decide."),
     "annotate.batches": ("Batches", "Votes in batches, and attention checks."),

@@ -100,7 +100,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("Retrieval runs", "retrieval-runs"),
         Page("Missing labels", "holes"),
         Page("Agreement", "agreement", _seniors),
-        Page("Agent board", "agent-board", _readers_of_debates),
+        Page("Agent board", "agent-board", _readers_of_debates, beside=("judge-samples/",)),
         Page("Published results", "published-tables"),
         Page("Releases", "releases", _admins, beside=("pushes/",)),
     ),

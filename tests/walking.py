@@ -61,6 +61,7 @@ BEGINNINGS = (
     *(("query", "query"), ("gold-passages", "query"), ("aspects", "query")),
     *(("aspect-history", "query"), ("aspect-add", "query"), ("aspect", "aspect")),
     *(
+        ("answer-grade", "graded"),
         ("answer", "query"),
         ("short-answers", "query"),
         ("collect", "query"),

@@ -114,13 +114,23 @@ class AgentTraceSerializer(AgentItemSerializer):
 
 
 class JudgeRunSerializer(PaidSerializer, serializers.ModelSerializer):
-    """A judge run; without an agent run the judge itself is tried."""
+    """A judge run; without an agent run the judge itself is tried, or bridged to that of the
+    judge run `bridge_from`."""
 
     class Meta:
         model = JudgeRun
         fields = [
             *RUN_FIELDS,
-            *("agent_run", "mode", "repetitions", "config", "endpoint", "model", "practice"),
+            *(
+                "agent_run",
+                "bridge_from",
+                "mode",
+                "repetitions",
+                "config",
+                "endpoint",
+                "model",
+                "practice",
+            ),
             *PAID_FIELDS,
             "pause_reason",
         ]

@@ -8,7 +8,11 @@ from django.urls import reverse
 from corpus.models import Benchmark
 from evaluation.agents.models import JudgeRun
 from evaluation.agents.protocol.measures import GAMMA
-from evaluation.agents.reading import Figures, Scored, figures_of
+from evaluation.agents.reading import Figures, Scored, figures_of, verdicts_by
+from evaluation.agents.trust import people
+from evaluation.agents.trust.bridges import bridges_table
+from evaluation.agents.trust.noise import MEASURES, mark_best, noise_tables
+from evaluation.agents.trust.repeating import reliability_table, repeated
 from evaluation.published.services import plain
 from evaluation.published.services import tables as printed_tables
 from kit.charts.drawing import Drawing
@@ -33,17 +37,25 @@ def board_of(
 def tables(found: Sequence[Figures], judge: JudgeRun | None, *, gamma: float) -> list[ReportTable]:
     """The board's tables; those without a run stay away."""
     told = f"Judge: {judge.judge}." if judge else "Not judged yet."
+    sheets = []
+    if judge:
+        compared = people.beside(judge)
+        told += f" {people.in_short(compared)}"
+        url = reverse("judge-samples", args=[judge.benchmark.slug])
+        sheets = [people.agreement_table(compared, url), bridges_table(judge)]
+        items = repeated(row for rows in verdicts_by(judge).values() for row in rows)
+        sheets = [each for each in [*sheets, reliability_table(items)] if each.rows]
     if judge and judge.practice:
         told += " The practice model judges by shared words; such scores say nothing of answers."
     fixed = [each for each in found if each.run.rounds is not None]
     adaptive = [each for each in found if each.run.rounds is None]
-    sheets = []
+    shown = []
     if fixed:
-        sheets += [_fixed(fixed, told), _printed("fixed", fixed)]
+        shown += [_fixed(fixed, told), _printed("fixed", fixed)]
     if adaptive:
-        sheets += [_adaptive(adaptive, told, gamma), _printed("adaptive", adaptive)]
-        sheets += [sheet for sheet in [_noise(adaptive)] if sheet.rows]
-    return sheets
+        shown += [_adaptive(adaptive, told, gamma), _printed("adaptive", adaptive)]
+    shown += [sheet for sheet in noise_tables(fixed, adaptive) if sheet.rows]
+    return [*shown, *sheets] if shown else []
 
 
 def charts(found: Sequence[Figures]) -> list[Drawing]:
@@ -102,7 +114,8 @@ def _fixed(found: Sequence[Figures], told: str) -> ReportTable:
         ),
     )
     header = ("run", "agent", "retriever", *heads, "failed", "USD a query")
-    return ReportTable("fixed", "Fixed rounds", header, tuple(rows), notes)
+    last = {f"{name}, round {most}": name for name in MEASURES}
+    return mark_best(ReportTable("fixed", "Fixed rounds", header, tuple(rows), notes), found, last)
 
 
 def _adaptive(found: Sequence[Figures], told: str, gamma: float) -> ReportTable:
@@ -126,28 +139,8 @@ def _adaptive(found: Sequence[Figures], told: str, gamma: float) -> ReportTable:
     )
     heads = ("rounds", "completeness", "quality", "AER", "never searched", "failed", "USD a query")
     header = ("run", "agent", "retriever", *heads)
-    return ReportTable("adaptive", "The agent decides when to stop", header, rows, notes)
-
-
-def _noise(found: Sequence[Figures]) -> ReportTable:
-    rows = tuple(
-        (
-            text(each.run.name),
-            Cell(each.noise.queries, "number"),
-            Cell(each.noise.within, "coefficient"),
-            Cell(each.noise.between, "coefficient"),
-            Cell(each.noise.least, "coefficient"),
-        )
-        for each in found
-        if each.noise is not None
-    )
-    header = ("run", "queries", "variance within", "variance between", "must differ by")
-    notes = (
-        "Of quality, over queries with several repetitions. Two single runs over as many queries "
-        "must differ by the last number to mean anything: 1.96 times the root of twice the "
-        "variance within, over the queries.",
-    )
-    return ReportTable("noise", "What repeating alone does", header, rows, notes)
+    table = ReportTable("adaptive", "The agent decides when to stop", header, rows, notes)
+    return mark_best(table, found, {name: name for name in MEASURES})
 
 
 def _printed(kind: str, found: Sequence[Figures]) -> ReportTable:

@@ -34,6 +34,7 @@ from evaluation.agents.protocol.judging import (
     judge_request,
     tiers_of,
 )
+from evaluation.agents.reading import is_same
 from evaluation.agents.services import note
 from kit.errors import Refused
 from kit.runs.models import RunGroup, RunStatus, wake
@@ -65,13 +66,15 @@ def start_judging(
     temperature: float = 0.0,
     reasoning_effort: str = "",
     budget_usd: Decimal | None = None,
+    bridge_from: JudgeRun | None = None,
+    drawn: Sequence[dict[str, Any]] = (),
     claimed: bool = False,
 ) -> JudgeRun:
-    """Let a model judge every answer of an agent run; without one, references, their openings and
-    a platitude, to see whether the judge tells them apart.
+    """Let a model judge every answer of an agent run, or for a bridge those that were drawn;
+    without both, references, their openings and a platitude, to see whether it tells them apart.
 
     Raises Refused where there is nothing to judge, where this judge failed its last such trial,
-    and for a budget that cannot be.
+    for a bridge to itself, and for a budget that cannot be.
     """
     if mode not in list(JudgeMode):
         raise Refused(f"The modes are {', '.join(JudgeMode)}.", field="mode")
@@ -84,37 +87,29 @@ def start_judging(
     endpoint = in_role(endpoint, ROLE)
     check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     prompt = prompt_of(JudgeMode(mode).role)
-    if agent_run is not None:
-        _refuse_failed(benchmark, endpoint, mode, prompt.sha256)
-        rows = _answers_of(agent_run)
-    else:
-        rows = _tiers_of(benchmark)
-    if not rows:
-        raise Refused(
-            "This run has no answer to judge yet."
-            if agent_run
-            else "No query has aspects and a reference answer of 40 words or more."
-        )
+    run = JudgeRun(
+        benchmark=benchmark,
+        agent_run=agent_run,
+        bridge_from=bridge_from,
+        mode=mode,
+        repetitions=repetitions,
+        config={
+            "temperature": temperature,
+            "reasoning_effort": reasoning_effort,
+            "prompt": prompt.sha256,
+            "prompt_version": prompt.version,
+        },
+        endpoint=endpoint.name,
+        model=endpoint.default_model,
+        practice=endpoint.is_practice,
+        budget_usd=budget_usd,
+        calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
+        created_by=actor,
+    )
+    rows = _rows_of(run, drawn)
+    run.total = len(rows) * repetitions
     with transaction.atomic():
-        run = JudgeRun.objects.create(
-            benchmark=benchmark,
-            agent_run=agent_run,
-            mode=mode,
-            repetitions=repetitions,
-            config={
-                "temperature": temperature,
-                "reasoning_effort": reasoning_effort,
-                "prompt": prompt.sha256,
-                "prompt_version": prompt.version,
-            },
-            endpoint=endpoint.name,
-            model=endpoint.default_model,
-            practice=endpoint.is_practice,
-            budget_usd=budget_usd,
-            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
-            total=len(rows) * repetitions,
-            created_by=actor,
-        )
+        run.save()
         AnswerVerdict.objects.bulk_create(
             [
                 AnswerVerdict(run=run, repetition=number, **row)
@@ -124,13 +119,36 @@ def start_judging(
             batch_size=1000,
         )
         open_account(run)
-        verb = "judge answers" if agent_run else "try a judge"
+        verb = "judge answers" if agent_run else "bridge judges" if bridge_from else "try a judge"
         note(run, actor, verb, answers=len(rows), repetitions=repetitions)
         if claimed:
             run.claim()
         else:
             wake(run)
     return run
+
+
+def _rows_of(run: JudgeRun, drawn: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """What this run is to judge. Raises Refused where that is nothing, and for a failed judge."""
+    if run.is_trial:
+        rows: Sequence[dict[str, Any]] = _tiers_of(run.benchmark)
+        if not rows:
+            raise Refused("No query has aspects and a reference answer of 40 words or more.")
+        return rows
+    _refuse_failed(run)
+    if run.bridge_from is not None:
+        if is_same(run, run.bridge_from):
+            raise Refused(
+                "This is the judge itself: a bridge leads to another model, mode or prompt.",
+                field="endpoint",
+            )
+        rows = drawn
+    else:
+        assert run.agent_run is not None
+        rows = answers_of(run.agent_run)
+    if not rows:
+        raise Refused("This run has no answer to judge yet.")
+    return rows
 
 
 def retry_failed(*, run: JudgeRun, actor: User | None) -> None:
@@ -253,7 +271,7 @@ def forecast(
     agent_run: AgentRun, endpoint: Endpoint | None, *, mode: str, repetitions: int = 1
 ) -> dict[str, Any]:
     """What judging a run's answers is likely to take; `usd` is None without a known price."""
-    rows = [AnswerVerdict(query=row.pop("query"), **row) for row in _answers_of(agent_run)]
+    rows = [AnswerVerdict(query=row.pop("query"), **row) for row in answers_of(agent_run)]
     jobs = read_jobs(rows, agent_run.benchmark)
     who = Judge("", "", JudgeMode(mode))
     asked = [judge_request(each.exam, who, fence_key()) for each in jobs if each.exam]
@@ -287,7 +305,8 @@ def trial_of(run: JudgeRun) -> dict[str, list[float]] | None:
     return found
 
 
-def _answers_of(agent_run: AgentRun) -> list[dict[str, Any]]:
+def answers_of(agent_run: AgentRun) -> list[dict[str, Any]]:
+    """Every answer of a run, as the beginning of a verdict on it."""
     done = agent_run.items.exclude(state__in=(AgentState.WAITING, AgentState.FAILED))
     return [
         {"item": item, "query": item.query, "round": answer["round"]}
@@ -309,15 +328,15 @@ def _tiers_of(benchmark: Benchmark) -> list[dict[str, Any]]:
     ]
 
 
-def _refuse_failed(benchmark: Benchmark, endpoint: Endpoint, mode: str, prompt: str) -> None:
+def _refuse_failed(run: JudgeRun) -> None:
     """A judge that could not tell answers of known order apart is not asked about others."""
-    tried = JudgeRun.objects.filter(
-        benchmark=benchmark,
+    tried = run.benchmark.judge_runs.filter(
         agent_run=None,
-        endpoint=endpoint.name,
-        model=endpoint.default_model,
-        mode=mode,
-        config__prompt=prompt,
+        bridge_from=None,
+        endpoint=run.endpoint,
+        model=run.model,
+        mode=run.mode,
+        config__prompt=run.config["prompt"],
         status=RunStatus.DONE,
     )
     last = tried.order_by("-pk").first()

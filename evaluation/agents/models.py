@@ -118,7 +118,8 @@ class JudgeRun(AskingRun):
     """One judge over the answers of an agent run, or over answers of known order.
 
     `mode` is stored with every score, and scores of two modes are never in one mean. Without an
-    agent run the judge itself is tried: on reference answers, their openings and a platitude.
+    agent run the judge itself is tried: on reference answers, their openings and a platitude; or
+    it is bridged to the judge of `bridge_from`, some of whose answers it judges again.
     """
 
     task_name = "evaluation.judge_answers"
@@ -127,6 +128,9 @@ class JudgeRun(AskingRun):
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="judge_runs")
     agent_run = models.ForeignKey(
         AgentRun, null=True, on_delete=models.CASCADE, related_name="judge_runs"
+    )
+    bridge_from = models.ForeignKey(
+        "self", null=True, on_delete=models.CASCADE, related_name="bridges"
     )
     mode = models.CharField(max_length=14, choices=JUDGE_MODES)
     repetitions = models.PositiveSmallIntegerField(default=1)
@@ -142,6 +146,11 @@ class JudgeRun(AskingRun):
     def judge(self) -> str:
         """Model, mode and prompt: what a table pins."""
         return f"{self.model}, {self.mode}, prompt {self.config['prompt'][:12]}"
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether it tries the judge, on answers of known order."""
+        return self.agent_run_id is None and self.bridge_from_id is None
 
     def waiting_items(self) -> models.QuerySet["AnswerVerdict"]:
         """Answers that have no outcome yet."""

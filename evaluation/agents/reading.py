@@ -5,11 +5,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from corpus.models import Benchmark
 from corpus.versions.services import stored
-from evaluation.agents.models import AgentItem, AgentRun, AgentState, JudgeRun, VerdictState
+from evaluation.agents.models import (
+    AgentItem,
+    AgentRun,
+    AgentState,
+    AnswerVerdict,
+    JudgeRun,
+    VerdictState,
+)
 from evaluation.agents.protocol.judging import BEST, WORST
 from evaluation.agents.protocol.measures import GAMMA, Noise, aer, alphas, noise
 from evaluation.content.reading import read_queries
@@ -20,6 +27,7 @@ from kit.stats.means import Mean, mean
 # What makes two judge runs the same judge.
 _SAME: Final = ("endpoint", "model", "mode")
 Aspects = Mapping[int, Mapping[str, Aspect]]
+Points = Mapping[str, Mapping[int, Mapping[int, float]]]
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,12 @@ class Figures:
     unsearched: int = 0
     failed: int = 0
     answered: int = 0
-    noise: Noise | None = None
+    # Completeness and quality by query and repetition; with fixed rounds after the last of them.
+    points: Points = field(default_factory=lambda: {"completeness": {}, "quality": {}})
+
+    def noise(self, measure: str) -> Noise | None:
+        """What repeating alone does to single values of completeness or quality."""
+        return noise([list(each.values()) for each in self.points[measure].values()])
 
     @property
     def usd(self) -> Mean:
@@ -72,9 +85,19 @@ class Figures:
 
 
 def judges(benchmark: Benchmark) -> list[JudgeRun]:
-    """The newest judge run of every judge: one endpoint, model, mode and prompt."""
+    """The newest judge run over agents of every judge: one endpoint, model, mode and prompt."""
+    return _newest(benchmark.judge_runs.filter(agent_run__isnull=False))
+
+
+def all_judges(benchmark: Benchmark) -> list[JudgeRun]:
+    """The same of those, too, that judged answers for a bridge alone."""
+    asked = Q(agent_run__isnull=False) | Q(bridge_from__isnull=False)
+    return _newest(benchmark.judge_runs.filter(asked))
+
+
+def _newest(runs: QuerySet[JudgeRun]) -> list[JudgeRun]:
     found: dict[tuple[object, ...], JudgeRun] = {}
-    for run in benchmark.judge_runs.filter(agent_run__isnull=False).order_by("-pk"):
+    for run in runs.order_by("-pk"):
         found.setdefault(_judge_key(run), run)
     return list(found.values())
 
@@ -107,16 +130,14 @@ def figures_of(run: AgentRun, judge: JudgeRun | None, *, gamma: float = GAMMA) -
     failed, answered = len(items) - len(done), len(done)
     if run.rounds is not None:
         by_round = _by_round(run, done, verdicts)
-        return Figures(run, by_round=by_round, failed=failed, answered=answered)
-    qualities: dict[int, list[float]] = defaultdict(list)
+        points = _points(done, verdicts, run.rounds)
+        return Figures(run, by_round=by_round, failed=failed, answered=answered, points=points)
+    points = _points(done, verdicts, 0)
     rewards: dict[int, list[float]] = defaultdict(list)
     for item in done:
-        marks = [q for q, _ in verdicts.get((item.pk, 0), ()) if q is not None]
-        if marks:
-            quality = sum(marks) / len(marks)
-            qualities[item.query_id].append(quality)
-            if item.round_count:
-                rewards[item.query_id].append(aer(quality, item.round_count, gamma))
+        quality = points["quality"].get(item.query_id, {}).get(item.repetition)
+        if quality is not None and item.round_count:
+            rewards[item.query_id].append(aer(quality, item.round_count, gamma))
     return Figures(
         run,
         rounds=_mean_by_query((i.query_id, float(i.round_count or 0)) for i in done),
@@ -124,10 +145,22 @@ def figures_of(run: AgentRun, judge: JudgeRun | None, *, gamma: float = GAMMA) -
         quality=_scored(done, verdicts, 0, 0),
         aer=mean([sum(each) / len(each) for each in rewards.values()]),
         unsearched=sum(not item.round_count for item in done),
-        noise=noise([each for each in qualities.values() if len(each) > 1]),
         failed=failed,
         answered=answered,
+        points=points,
     )
+
+
+def _points(done: Sequence[AgentItem], verdicts: "_Verdicts", round: int) -> Points:
+    """The judge's repetitions are averaged in each answer."""
+    found: dict[str, dict[int, dict[int, float]]] = {"completeness": {}, "quality": {}}
+    for item in done:
+        for place, name in enumerate(("quality", "completeness")):
+            marks = [m for pair in verdicts.get((item.pk, round), ()) if (m := pair[place])]
+            if marks:
+                values = found[name].setdefault(item.query_id, {})
+                values[item.repetition] = sum(marks) / len(marks)
+    return found
 
 
 # (quality, completeness) of an answer by (item, round); None where the judge failed. The one
@@ -154,10 +187,28 @@ def judging_of(run: AgentRun, judge: JudgeRun | None) -> JudgeRun | None:
     same: QuerySet[JudgeRun] = run.judge_runs.filter(
         **{name: getattr(judge, name) for name in _SAME}
     )
-    return next((each for each in same.order_by("-pk") if _is_same(each, judge)), None)
+    return next((each for each in same.order_by("-pk") if is_same(each, judge)), None)
 
 
-def _is_same(one: JudgeRun, other: JudgeRun) -> bool:
+def verdicts_by(judge: JudgeRun) -> dict[tuple[int, int], list[AnswerVerdict]]:
+    """Of every answer (item, round) that this judge was asked about: what came of it in the newest
+    judging, by repetition."""
+    same = judge.benchmark.judge_runs.filter(**{name: getattr(judge, name) for name in _SAME})
+    runs = [each for each in same.order_by("-pk") if is_same(each, judge)]
+    newest: dict[tuple[int, int], int] = {}
+    found: dict[tuple[int, int], list[AnswerVerdict]] = defaultdict(list)
+    for run in runs:
+        rows = run.verdicts.exclude(state=VerdictState.WAITING).exclude(item=None)
+        for row in rows.defer("justification", "attempts").order_by("repetition", "pk"):
+            assert row.item_id is not None
+            key = row.item_id, row.round
+            if newest.setdefault(key, run.pk) == run.pk:
+                found[key].append(row)
+    return found
+
+
+def is_same(one: JudgeRun, other: JudgeRun) -> bool:
+    """Whether both are one judge: endpoint, model, mode, prompt and sampling."""
     return _judge_key(one) == _judge_key(other)
 
 

@@ -30,6 +30,8 @@ from evaluation.agents.models import (
 from evaluation.agents.protocol.measures import GAMMA
 from evaluation.agents.reading import judges
 from evaluation.agents.traces import study
+from evaluation.agents.trust.forms import BridgeForm
+from evaluation.agents.trust.report import tables_of
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import csv_response, table_response
@@ -86,7 +88,7 @@ def agent_runs(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "access": access,
         "table": LIST.read(rows, request.GET),
-        "trials": access.benchmark.judge_runs.filter(agent_run=None)[:10],
+        "trials": access.benchmark.judge_runs.filter(agent_run=None, bridge_from=None)[:10],
         "trial_form": JudgeForm(),
     }
     return htmx.render(request, "evaluation/agents/runs.html", context, partial="results")
@@ -206,7 +208,9 @@ def judge_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     context = JUDGES.context(access, run) | {
         "states": [(label, name, counts.get(name, 0)) for name, label in VerdictState.choices],
         "table": VERDICTS.read(rows, request.GET),
-        "trial": trial_of(run) if run.agent_run is None else None,
+        "trial": trial_of(run) if run.is_trial else None,
+        "sheets": tables_of(run),
+        "bridge_form": BridgeForm() if access.is_admin and run.agent_run_id else None,
         "has_failed": bool(counts.get(VerdictState.FAILED)),
     }
     if htmx.is_fragment(request, "results"):
@@ -265,14 +269,18 @@ def start(access: Access, given: dict[str, Any]) -> AgentRun:
 
 def start_judge(access: Access, run: AgentRun | None, given: dict[str, Any]) -> JudgeRun:
     """A judge run as a form or the API asks for it. Raises Refused."""
-    name = given.pop("endpoint")
-    known = endpoints.available(judge_verbs.ROLE)
-    if not known:
-        raise Refused(NO_ENDPOINT, field="endpoint")
-    endpoint = endpoints.get(name) if name else known[0]
+    endpoint = judge_endpoint(given.pop("endpoint"))
     return judge_verbs.start_judging(
         benchmark=access.benchmark, agent_run=run, endpoint=endpoint, actor=access.user, **given
     )
+
+
+def judge_endpoint(name: str) -> endpoints.Endpoint:
+    """Where the judge is asked: by name, else the first of its role. Raises Refused."""
+    known = endpoints.available(judge_verbs.ROLE)
+    if not known:
+        raise Refused(NO_ENDPOINT, field="endpoint")
+    return endpoints.get(name) if name else known[0]
 
 
 def forecast_of(access: Access, params: Any) -> dict[str, Any]:

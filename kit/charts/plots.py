@@ -125,23 +125,27 @@ def crosses(
     found: Sequence[tuple[str, str, HasInterval, HasInterval]],
     *,
     limits: tuple[float, float] | None = None,
+    diagonal: bool = False,
 ) -> Drawing | None:
     """One value against another, both with intervals: (mark, name, across, up) of each.
 
     The axis across begins at 0, the one upright stays within `limits`. Those without both values
-    are left out.
+    are left out. With a `diagonal`, on which both are the same, both axes span the limits.
     """
     shown = [row for row in found if row[2].value is not None and row[3].value is not None]
     if not shown:
         return None
-    bottom = 276
-    x_axis = axis(
-        across[0], _ends(row[2] for row in shown), LEFT, RIGHT, words=across[1], zero=True
-    )
-    y_axis = axis(up[0], _ends(row[3] for row in shown), bottom, TOP, words=up[1], limits=limits)
+    bottom, whole = 276, [*limits] if diagonal and limits else []
+    xs = [*whole, *_ends(row[2] for row in shown)]
+    ys = [*whole, *_ends(row[3] for row in shown)]
+    x_axis = axis(across[0], xs, LEFT, RIGHT, words=across[1], zero=True)
+    y_axis = axis(up[0], ys, bottom, TOP, words=up[1], limits=limits)
     words = "Points are numbered as the rows of the table, which holds the same numbers."
     drawing = Drawing(name, title, words, bottom + 42)
     drawing.frame(x_axis, y_axis)
+    if diagonal:
+        low, high = max(x_axis.low, y_axis.low), min(x_axis.high, y_axis.high)
+        drawing.line("even", x_axis(low), y_axis(low), x_axis(high), y_axis(high))
     for _, _, one, other in shown:
         x, y = x_axis(one.value or 0), y_axis(other.value or 0)
         if one.low is not None and one.high is not None:

@@ -23,7 +23,8 @@ class HasInterval(Protocol):
 class Cell:
     """A number or a text; `kind` says how people read it.
 
-    number, percent, coefficient (three decimals), seconds, usd or text.
+    number, percent, coefficient (three decimals), seconds, usd or text. The `best` of a column
+    is printed bold.
     """
 
     value: Any
@@ -31,6 +32,7 @@ class Cell:
     low: float | None = None
     high: float | None = None
     url: str = ""
+    best: bool = False
 
 
 @dataclass(frozen=True)

@@ -45,12 +45,14 @@
   }
 
   /* A digit inside a weight is that weight and nothing else. In a form[data-weigh], which asks for
-     weights alone, it goes from anywhere to the first one that is missing. */
+     weights alone, it goes from anywhere to the first one that is missing; with data-weigh="next"
+     the focus then waits at the one that is missing after it. */
   function weigh(target, key) {
     const inside = isChoice(target) && target.closest(".weight");
     const here = inside ? target : place().querySelector("form[data-weigh] .weight:not(:has(:checked)) input");
-    const found = here?.form && choices(here).find((each) => each.value === key && !each.matches(":disabled"));
+    const found = here?.form && choices(here).find((each) => (each.dataset.digit ?? each.value) === key && !each.matches(":disabled"));
     if (found) choose(found);
+    if (found?.form.dataset.weigh === "next") found.form.querySelector(".weight:not(:has(:checked)) input")?.focus();
     return Boolean(inside || found);
   }
 

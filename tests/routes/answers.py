@@ -1,11 +1,28 @@
 """Rows of the routes of annotate: reference answers and their comparison."""
 
-from tests.routes.rows import ADMIN, CHOOSERS, MEMBERS, OWN, READERS, REVIEWER, Row, get, post, put
+from tests.routes.rows import (
+    ADMIN,
+    ANNOTATORS,
+    CHOOSERS,
+    MEMBERS,
+    OWN,
+    READERS,
+    REVIEWER,
+    Row,
+    get,
+    post,
+    put,
+)
 
 ROWS: list[tuple[str, Row]] = [
     ("answers", get(MEMBERS)),
     ("answer-rate", get(REVIEWER)),
     ("answer-rate", post(REVIEWER)),
+    ("answer-grade", get(ANNOTATORS)),
+    ("answer-grade", post(ANNOTATORS)),
+    ("api-answer-grade-next", get(ANNOTATORS)),
+    ("api-answer-grade", get(OWN, special={"outsider": 404})),
+    ("api-answer-grade", post(OWN, 400, special={"outsider": 404})),
     ("comparisons", get(READERS)),
     ("comparisons", post(ADMIN, 422)),
     ("comparison", get(READERS)),

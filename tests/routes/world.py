@@ -22,6 +22,8 @@ from annotate.models import (
     ExamAttempt,
     ExamItem,
     GoldPassage,
+    GradedAnswer,
+    GradingSample,
     ProblemTag,
     ReferenceAnswer,
     ReferenceItem,
@@ -236,6 +238,14 @@ def make_everything(folder: Path) -> SimpleNamespace:
         call=call,
         webhook=webhook,
         delivery=Delivery.objects.create(webhook=webhook, event=told, due_at=timezone.now()),
+        graded=GradedAnswer.objects.create(
+            sample=GradingSample.objects.create(
+                benchmark=benchmark, seed=1, size=1, people=1, created_by=people["admin"]
+            ),
+            query=query,
+            origin="agent:1:1",
+            text="So.",
+        ),
         agent_run=agent_run,
         agent_item=AgentItem.objects.create(run=agent_run, query=query),
         judge_run=JudgeRun.objects.create(
@@ -265,6 +275,8 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
     keys: list[tuple[str, Any]] = [
         ("agent-trace", world.agent_item),
         ("agent-", world.agent_run),
+        ("judge-sample", world.graded.sample),
+        ("answer-grade", world.graded),
         ("judge-", world.judge_run),
         ("answer-run", world.answer_run),
         ("answer-items", world.answer_run),

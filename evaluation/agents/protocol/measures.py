@@ -222,17 +222,64 @@ def noise(repeated: Collection[Sequence[float]]) -> Noise | None:
     return Noise(len(lists), within, between, 1.96 * sqrt(2 * within / len(lists)))
 
 
-def calibration_error(stated: Sequence[tuple[float, float]], bins: int) -> float | None:
-    """Expected calibration error of (confidence, was right), both from 0 to 1, in bins of equal
-    count: every pair is in one bin, also where the count does not divide. None without a pair."""
-    ordered = sorted(stated)
-    n, error = len(ordered), 0.0
-    if not n:
-        return None
+# From so many points on an answer counts as complete: three quarters of the weight or more.
+COMPLETE: Final = 4
+
+
+def flips(repeated: Collection[Sequence[float]], bar: float = COMPLETE) -> tuple[int, int]:
+    """Of items with two repetitions at least, how many are on both sides of the bar; and of how
+    many."""
+    lists = [each for each in repeated if len(each) > 1]
+    return sum(min(each) < bar <= max(each) for each in lists), len(lists)
+
+
+def order_flips(
+    one: Mapping[int, Mapping[int, float]], other: Mapping[int, Mapping[int, float]]
+) -> tuple[int, int]:
+    """Of queries that two runs share two repetitions of at least, in how many now the one is
+    better and now the other; and of how many. Values are by query and repetition."""
+    flipped = queries = 0
+    for query in one.keys() & other.keys():
+        shared = one[query].keys() & other[query].keys()
+        signs = {(a > b) - (a < b) for n in shared for a, b in [(one[query][n], other[query][n])]}
+        queries += len(shared) > 1
+        flipped += {1, -1} <= signs
+    return flipped, queries
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Answers that state about the same confidence: its mean, and how many of them are right."""
+
+    n: int
+    least: float
+    most: float
+    confidence: float
+    right: float
+
+
+def calibration_bins(stated: Sequence[tuple[float, float]], bins: int) -> list[Bin]:
+    """(confidence, was right), both from 0 to 1, in bins of equal count by confidence.
+
+    Every pair is in one bin, also where the count does not divide; empty bins are left out. Equal
+    confidences keep their order: by who is right they would be set apart.
+    """
+    ordered = sorted(stated, key=lambda pair: pair[0])
+    n, found = len(ordered), []
     for number in range(bins):
         part = ordered[n * number // bins : n * (number + 1) // bins]
-        error += abs(sum(c for c, _ in part) - sum(right for _, right in part)) / n
-    return error
+        if part:
+            sums = [sum(column) for column in zip(*part, strict=True)]
+            found.append(Bin(len(part), part[0][0], part[-1][0], sums[0] / len(part), sums[1]))
+    return found
+
+
+def calibration_error(stated: Sequence[tuple[float, float]], bins: int) -> float | None:
+    """Expected calibration error over these bins. None without a pair."""
+    if not stated:
+        return None
+    found = calibration_bins(stated, bins)
+    return sum(abs(each.n * each.confidence - each.right) for each in found) / len(stated)
 
 
 def _sigma(values: Sequence[float]) -> float:

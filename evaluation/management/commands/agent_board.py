@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from evaluation.agents import board
 from evaluation.agents.protocol.measures import GAMMA
 from evaluation.agents.reading import judges
+from evaluation.agents.trust import calibration
 from evaluation.management.commands.run_agent import benchmark_of
 from kit.lists.report_tables import as_data, csv_header, csv_rows
 
@@ -20,6 +21,9 @@ class Command(BaseCommand):
         parser.add_argument("slug", help="the benchmark")
         parser.add_argument("--judge", type=int, help="a judge run by number; the newest judge")
         parser.add_argument("--gamma", type=float, default=GAMMA, help="price of a round in AER")
+        parser.add_argument(
+            "--calibration", type=int, metavar="BINS", help="stated confidence in so many bins"
+        )
         parser.add_argument("--json", action="store_true", help="print the tables as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -30,6 +34,10 @@ class Command(BaseCommand):
             raise CommandError(f"There is no judge by judge run {asked}.")
         found = board.board_of(benchmark, judge, gamma=options["gamma"])
         sheets = board.tables(found, judge, gamma=options["gamma"])
+        if (bins := options["calibration"]) is not None:
+            if not 1 <= bins <= calibration.MOST_BINS:
+                raise CommandError(f"Bins are 1 to {calibration.MOST_BINS}.")
+            sheets = calibration.tables(calibration.stated(benchmark, judge), bins)
         if not sheets:
             raise CommandError("No agent has searched here yet; run_agent lets one.")
         if options["json"]:

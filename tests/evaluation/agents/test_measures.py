@@ -13,6 +13,7 @@ from evaluation.agents.protocol.judging import (
 from evaluation.agents.protocol.measures import (
     aer,
     alpha_by_round,
+    calibration_bins,
     calibration_error,
     coverage,
     cumulative,
@@ -174,6 +175,21 @@ def test_calibration_counts_every_item() -> None:
     stated = [(0.9, 1.0), (0.2, 0.0), (0.8, 0.0)]
     assert calibration_error(stated, 2) == pytest.approx(0.2 / 3 + 0.7 / 3)
     assert calibration_error([], 5) is None
+
+
+def test_bins_have_equal_counts_and_ties_are_not_sorted_by_who_is_right() -> None:
+    stated = [(0.5, 1.0), (0.5, 0.0), (0.5, 1.0), (0.5, 0.0), (0.9, 1.0)]
+    found = calibration_bins(stated, 2)
+    # 5 in two bins: places 0 to 2 and 2 to 5.
+    assert [(each.n, each.least, each.most, each.right) for each in found] == [
+        (2, 0.5, 0.5, 1.0),
+        (3, 0.5, 0.9, 2.0),
+    ]
+    assert found[1].confidence == pytest.approx(1.9 / 3)
+    # |1 - 1| / 5 + |1.9 - 2| / 5.
+    assert calibration_error(stated, 2) == pytest.approx(0.02)
+    assert [each.n for each in calibration_bins(stated, 9)] == [1] * 5
+    assert sum(each.n for each in calibration_bins(stated * 7, 4)) == 35
 
 
 def test_tiers_are_the_reference_its_opening_and_a_platitude() -> None:

@@ -1,0 +1,217 @@
+"""Experts score a sample of answers blind, by the rubric that a judge model has.
+
+They see the query, its aspects, the reference answer and one answer: not whose it is, not what a
+model or another person said of it. Annotators of the domain are asked, and no admins: whoever may
+read what machines said of answers does not score them.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from annotate import keyed
+from annotate.answers.evidence import answers_in
+from annotate.answers.rights import hidden_queries
+from annotate.models import (
+    AnswerGrade,
+    AnswerPair,
+    Aspect,
+    GradedAnswer,
+    GradingSample,
+    Guideline,
+)
+from annotate.review.rescoring import MAX_SEED, MAX_SIZE
+from corpus.access import Access
+from corpus.judgments.services import lock_queries
+from corpus.models import CorpusVersion, Query
+from kit import audit
+from kit.errors import Refused
+from kit.stats.sampling import draw
+
+SIZE, SEED, PEOPLE = 30, 1, 2
+MOST_PEOPLE: Final = 10
+SCORES: Final = (0.0, 0.5, 1.0)
+POINTS: Final = range(1, 6)
+CHANGED: Final = "The aspects were changed meanwhile. Look at them again, then score."
+
+
+class Drawable(NamedTuple):
+    """An answer that can be drawn: its query, whose it is, and what it says."""
+
+    query: Query
+    origin: str
+    text: str
+
+
+def open_sample(
+    *,
+    access: Access,
+    answers: Sequence[Drawable],
+    size: int = SIZE,
+    seed: int = SEED,
+    people: int = PEOPLE,
+) -> GradingSample:
+    """Draw answers, by domain in proportion, and ask so many experts about each.
+
+    The same seed draws the same; one text of a query is drawn once. Raises PermissionDenied for
+    everybody but admins, and Refused where nothing can be drawn.
+    """
+    _require_admin(access)
+    if not 1 <= size <= MAX_SIZE:
+        raise Refused(f"Draw 1 to {MAX_SIZE:,} answers.", field="size")
+    if not 0 <= seed <= MAX_SEED:
+        raise Refused(f"The seed is a number from 0 to {MAX_SEED:,}.", field="seed")
+    if not 1 <= people <= MOST_PEOPLE:
+        raise Refused(f"Each answer goes to 1 to {MOST_PEOPLE} people.", field="people")
+    once: dict[tuple[int, str], Drawable] = {}
+    for each in answers:
+        if each.text.strip():
+            once.setdefault((each.query.pk, each.text.strip()), each)
+    offered = {each.origin: each for each in once.values()}
+    strata: defaultdict[str, list[str]] = defaultdict(list)
+    for each in offered.values():
+        strata[each.query.domain.name].append(each.origin)
+    drawn = draw(strata, size, seed)
+    if not drawn:
+        raise Refused("There is no answer to a query with aspects yet.")
+    with transaction.atomic():
+        sample = GradingSample.objects.create(
+            benchmark=access.benchmark,
+            seed=seed,
+            size=size,
+            people=people,
+            created_by=access.user,
+        )
+        places = sorted(range(len(drawn)), key=lambda at: keyed.draw("graded", sample.pk, at))
+        rows = [offered[drawn[at]] for at in places]
+        GradedAnswer.objects.bulk_create(
+            GradedAnswer(sample=sample, query=row.query, origin=row.origin, text=row.text.strip())
+            for row in rows
+        )
+        data = {"seed": seed, "size": size, "people": people, "drawn": len(drawn)}
+        _note(access, "draw answers to score", sample, **data)
+    return sample
+
+
+def close_sample(*, sample: GradingSample, access: Access) -> None:
+    """Ask nobody any more; what was given stays. Admins do."""
+    _require_admin(access)
+    with transaction.atomic():
+        rows = GradingSample.objects.filter(pk=sample.pk, closed_at=None)
+        if not rows.update(closed_at=timezone.now(), closed_by=access.user):
+            raise Refused("This sample is closed already.")
+        _note(access, "close answers to score", sample)
+
+
+def gradable(access: Access) -> QuerySet[GradedAnswer]:
+    """Answers of open samples that this person may score, or correct their score of.
+
+    Not while the reference answer of the query is kept from them: they are to write or rate it.
+    """
+    if not access.is_voter:
+        return GradedAnswer.objects.none()
+    awaited = AnswerPair.objects.filter(
+        query=OuterRef("query"), comparison__closed_at=None, human=None
+    )
+    present = Aspect.objects.filter(query=OuterRef("query"), removed_at=None)
+    rows = GradedAnswer.objects.filter(
+        Exists(present),
+        sample__benchmark=access.benchmark,
+        sample__closed_at=None,
+        query__domain_id__in=access.domain_ids,
+    )
+    rows = rows.exclude(Exists(awaited)).exclude(query__in=hidden_queries(access))
+    return rows.select_related("query__domain__benchmark", "sample")
+
+
+def to_grade(access: Access) -> QuerySet[GradedAnswer]:
+    """Of these, those that still lack people, and this person's grade."""
+    mine = AnswerGrade.objects.standing().filter(answer=OuterRef("pk"), grader=access.user)
+    given = Count("grades", filter=Q(grades__stands=True))
+    rows = gradable(access).exclude(Exists(mine)).annotate(given=given)
+    return rows.filter(given__lt=F("sample__people"))
+
+
+def next_answer(access: Access) -> GradedAnswer | None:
+    """The first in this person's own order, which the server's key alone foresees."""
+    keys = list(to_grade(access).values_list("pk", flat=True))
+    first = min(keys, key=lambda pk: keyed.draw("to grade", pk, access.user.pk), default=None)
+    return None if first is None else gradable(access).get(pk=first)
+
+
+def aspects_of(answer: GradedAnswer) -> list[Aspect]:
+    """What the answer is scored by: the present aspects of its query."""
+    return list(Aspect.objects.filter(query=answer.query_id).present().order_by("k"))
+
+
+def reference_of(answer: GradedAnswer) -> str:
+    """The published reference answer, as a judge model is shown it; "" without one."""
+    version = CorpusVersion.objects.current(answer.query.domain.benchmark)
+    found = answers_in(version, answer.query.domain, only=answer.query_id)
+    return found[answer.query_id].text if answer.query_id in found else ""
+
+
+def own_grade(answer: GradedAnswer, access: Access) -> AnswerGrade | None:
+    """What this person said of it before."""
+    return AnswerGrade.objects.standing().filter(answer=answer, grader=access.user).first()
+
+
+def grade_answer(
+    *,
+    answer: GradedAnswer,
+    access: Access,
+    scores: Mapping[str, float],
+    quality: int,
+    note: str = "",
+    reason: str = "",
+) -> AnswerGrade:
+    """Score every aspect (by its id: a1, ...) 0, .5 or 1, and give 1 to 5 points for quality.
+
+    A second grade corrects the first while the sample is open, and needs a reason. Who opened an
+    answer may score it, also where enough others did meanwhile. Raises Refused.
+    """
+    reason = reason.strip()
+    if quality not in POINTS:
+        raise Refused("Give 1 to 5 points for quality.", field="quality")
+    with transaction.atomic():
+        lock_queries([answer.query_id])
+        found = gradable(access).filter(pk=answer.pk).first()
+        if found is None:
+            raise Refused("This answer does not wait for you any more.")
+        weights = {f"a{each.k}": each.weight for each in aspects_of(found)}
+        if not set(scores) <= set(weights):
+            raise Refused(CHANGED, field="scores")
+        if missing := [name for name in weights if scores.get(name) not in SCORES]:
+            raise Refused(f"Score {', '.join(missing)} with 0, .5 or 1.", field="scores")
+        mine = AnswerGrade.objects.filter(answer=found, grader=access.user)
+        if not reason and mine.exists():
+            raise Refused("You have scored this answer. Say why you change it.", field="reason")
+        given = mine.supersede(
+            answer=found,
+            grader=access.user,
+            scores={name: float(scores[name]) for name in weights},
+            weights=weights,
+            quality=quality,
+            note=note.strip(),
+            reason=reason,
+            guideline=Guideline.objects.current_version(access.benchmark.pk),
+        )
+        data = {"answer": found.pk, "scores": given.scores, "quality": quality, "reason": reason}
+        _note(access, "score answer", given, **data)
+    return given
+
+
+def _require_admin(access: Access) -> None:
+    if not access.is_admin:
+        raise PermissionDenied("Answers to score are drawn and closed by admins.")
+
+
+def _note(access: Access, verb: str, target: Any, **data: Any) -> None:
+    # Not among what members read of the benchmark: who looks there must learn nothing.
+    scope = f"{access.benchmark.slug}#answers"
+    audit.record(actor=access.user, verb=verb, target=target, scope=scope, data=data)

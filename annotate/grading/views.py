@@ -1,0 +1,117 @@
+"""The screen on which an expert scores answers blind, one after the other."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from annotate.forms import TextField
+from annotate.grading import services as verbs
+from annotate.loaders import number
+from annotate.models import AnswerGrade, Aspect, GradedAnswer
+from annotate.workspace.views.queries import reading
+from corpus.access import Access, enter
+from corpus.models import Role
+from kit import htmx
+
+TEMPLATE = "annotate/grading/grade.html"
+# What each score means, with the digit that gives it: that of the judge's prompt.
+RUBRIC = (
+    ("0", "0", "Absent, off-topic, or wrong."),
+    ("0.5", "5", "Shallow, or with a notable inaccuracy, or without a critical detail."),
+    ("1", "1", "Fully addressed, specific, and correctly supported."),
+)
+QUALITY = (
+    (5, "As good as the reference, or better."),
+    (4, "Slightly worse."),
+    (3, "Correct but thinner."),
+    (2, "Partly correct, with notable issues."),
+    (1, "Mostly wrong."),
+)
+
+
+class GradeForm(forms.Form):
+    """A score for every aspect, and points for quality."""
+
+    quality = forms.TypedChoiceField(
+        choices=[(value, str(value)) for value in verbs.POINTS],
+        coerce=int,
+        error_messages={"required": "Give 1 to 5 points for quality."},
+    )
+    note = TextField(max_length=4000, required=False)
+    reason = forms.CharField(max_length=2000, required=False)
+
+    def __init__(self, *args: Any, aspects: list[Aspect], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.names = [f"a{each.k}" for each in aspects]
+        for name in self.names:
+            message = f"Score {name} with 0, .5 or 1."
+            self.fields[name] = forms.TypedChoiceField(
+                choices=[(value, value) for value, _, _ in RUBRIC],
+                coerce=float,
+                error_messages=dict.fromkeys(("required", "invalid_choice"), message),
+            )
+
+    def clean(self) -> dict[str, Any]:
+        """`scores` by aspect id, as the verb takes them."""
+        data = super().clean() or self.cleaned_data
+        scores = {name: data.pop(name) for name in self.names if name in data}
+        return data | {"scores": scores}
+
+
+@require_http_methods(["GET", "POST"])
+def answer_grade(request: HttpRequest, slug: str) -> HttpResponse:
+    """The next answer, or `?answer=` to correct a score; once scored, the one after it."""
+    access = enter(request.user, slug, Role.ANNOTATOR)
+    sent = request.POST if request.method == "POST" else None
+    answer = _asked(access, request.GET if sent is None else sent)
+    if answer is None:
+        if sent is None:
+            return htmx.render(request, TEMPLATE, _context(access))
+        messages.info(request, "This answer does not wait for you any more.")
+        return htmx.redirect(request, reverse("answer-grade", args=[slug]))
+    earlier = verbs.own_grade(answer, access)
+    aspects = verbs.aspects_of(answer)
+    form = GradeForm(sent, aspects=aspects, initial=_as_given(earlier) if earlier else None)
+    if htmx.submit(form, verbs.grade_answer, answer=answer, access=access) is not None:
+        messages.success(request, "Your scores are kept.")
+        return htmx.redirect(request, reverse("answer-grade", args=[slug]))
+    show = htmx.render if sent is None else htmx.invalid
+    context = _context(access) | _shown(answer, form, aspects) | {"earlier": earlier}
+    return show(request, TEMPLATE, context)
+
+
+def _asked(access: Access, params: Any) -> GradedAnswer | None:
+    """The answer that is named, else the next one without a score by this person."""
+    if "answer" in params:
+        return verbs.gradable(access).filter(pk=number(params["answer"]) or 0).first()
+    return verbs.next_answer(access)
+
+
+def _as_given(grade: AnswerGrade) -> dict[str, Any]:
+    scores = {name: f"{score:g}" for name, score in grade.scores.items()}
+    return scores | {"quality": grade.quality, "note": grade.note}
+
+
+def _context(access: Access) -> dict[str, Any]:
+    done = verbs.gradable(access).filter(grades__grader=access.user, grades__stands=True)
+    waiting = verbs.to_grade(access).count()
+    return {"access": access, "waiting": waiting, "done": list(done.order_by("pk"))}
+
+
+def _shown(answer: GradedAnswer, form: GradeForm, aspects: list[Aspect]) -> dict[str, Any]:
+    return {
+        "answer": answer,
+        "query": answer.query,
+        "reference": verbs.reference_of(answer),
+        "form": form,
+        "errors": [each[0] for each in form.errors.values()],
+        "fields": [(each, f"a{each.k}", str(form[f"a{each.k}"].value())) for each in aspects],
+        "quality": number(str(form["quality"].value())),
+        "rubric": RUBRIC,
+        "points": QUALITY,
+        **reading(answer.query),
+    }

@@ -1,0 +1,1 @@
+"""How far a judge of answers can be trusted: people beside it, bridges, noise, confidence."""

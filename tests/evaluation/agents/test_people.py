@@ -1,0 +1,188 @@
+"""People beside the judge: what is drawn, who sees what, and how far both agree."""
+
+from collections.abc import Iterator
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from annotate.grading.services import grade_answer
+from annotate.models import AnswerGrade, GradedAnswer
+from evaluation.agents.models import AgentRun, AnswerVerdict, JudgeRun
+from evaluation.agents.trust.people import (
+    agreement_table,
+    answer_key,
+    beside,
+    draw_sample,
+    in_short,
+    samples,
+)
+from kit.errors import Refused
+from tests.annotate.test_api import script
+from tests.annotate.voting.test_blind_worlds import answer_of
+from tests.annotate.world import signed_in
+from tests.evaluation.agents.room import Place, make_place
+from tests.evaluation.agents.test_agent_screens import judged
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def place(settings, tmp_path) -> Place:
+    return make_place(settings, tmp_path)
+
+
+def drawn(place: Place, *runs, **options):
+    access = place.room.access(place.room.admin)
+    return draw_sample(access=access, runs=runs, **options)
+
+
+def told_apart(run: AgentRun) -> AgentRun:
+    """The practice model answers alike in all rounds; here each round has words of its own."""
+    for item in run.items.all():
+        item.answers = [
+            each | {"text": f"{each['text']} {each['round']}."} for each in item.answers
+        ]
+        item.save()
+    return run
+
+
+def names(answer: GradedAnswer) -> list[str]:
+    rows = answer.query.aspects.filter(removed_at=None).order_by("k")
+    return [f"a{each.k}" for each in rows]
+
+
+def score(place: Place, person, answer: GradedAnswer, score: float, quality: int) -> AnswerGrade:
+    scores = dict.fromkeys(names(answer), score)
+    access = place.room.access(person)
+    return grade_answer(answer=answer, access=access, scores=scores, quality=quality)
+
+
+def say(judge: JudgeRun, answer: GradedAnswer, score: float, quality: int) -> None:
+    """Let the judge have said this of the answer."""
+    item, number = answer_key(answer.origin)
+    row = judge.verdicts.get(item=item, round=number)
+    AnswerVerdict.objects.filter(pk=row.pk).update(
+        state="judged",
+        quality=quality,
+        completeness=1 + round(4 * score),
+        scores=dict.fromkeys(names(answer), score),
+    )
+
+
+def test_the_agreement_of_judge_and_people_is_cohens_weighted_kappa(place) -> None:
+    run = told_apart(place.run(rounds=3))
+    judge = judged(place, run)
+    drawn(place, run, size=6, people=2)
+    answers = list(GradedAnswer.objects.order_by("pk"))[:3]
+    room = place.room
+    machine, author, colleague = [5, 4, 1], [4, 4, 2], [5, 3, 1]
+    for answer, said, one, other in zip(answers, machine, author, colleague, strict=True):
+        say(judge, answer, 1.0, said)
+        score(place, room.author, answer, 1.0 if one > 2 else 0.5, one)
+        score(place, room.colleague, answer, 1.0, other)
+    found = beside(judge)
+    assert found.answers == 3
+    ours = found.kappa("quality")
+    pairs = (machine * 2, author + colleague)
+    assert ours.value == pytest.approx(
+        cohen_kappa_score(*pairs, weights="quadratic", labels=[1, 2, 3, 4, 5])
+    )
+    # By hand: squares of differences (1, 0, 1, 0, 1, 0) sum to 3, over 6 pairs 1/2. The judge gives
+    # 5, 4, 1 a third each; people 1, 2, 3, 5 a sixth each and 4 two sixths. Expected squares: from
+    # 5 (16 + 9 + 4 + 0 + 2 * 1) / 6 = 31/6, from 4 (9 + 4 + 1 + 1) / 6 = 15/6, from 1
+    # (0 + 1 + 4 + 16 + 2 * 9) / 6 = 39/6; their mean is 85/18. 1 - (1/2) / (85/18) = 76/85.
+    assert ours.value == pytest.approx(76 / 85)
+    assert found.kappa("quality", "linear").value == pytest.approx(
+        cohen_kappa_score(*pairs, weights="linear", labels=[1, 2, 3, 4, 5])
+    )
+    assert found.kappa("aspects").reason  # the judge gave 1 to everything: nothing to agree on
+    table = agreement_table(found)
+    row = next(each for each in table.rows if each[0].value.startswith("Quality"))
+    assert row[2].low < ours.value < row[2].high
+    assert "quality 0.89" in in_short(found)
+    assert any("people, α" in each[1].value for each in table.rows)
+
+    page = signed_in(room.admin).get(room.url("agent-board/")).content.decode()
+    assert "Judge and people" in page
+    assert "its quadratic κ is" in page
+    sheets = signed_in(room.admin).get(f"/api{room.url('agent-board/')}").json()
+    assert sheets[-1]["name"] == "people"
+
+
+def test_what_the_judge_has_not_judged_is_counted_and_left_out(place) -> None:
+    run = place.run(rounds=1)
+    judge = judged(place, run)
+    drawn(place, run)
+    for answer in GradedAnswer.objects.all():
+        item, number = answer_key(answer.origin)
+        rows = judge.verdicts.filter(item=item, round=number)
+        rows.update(state="failed", quality=None, completeness=None)
+        score(place, place.room.author, answer, 1.0, 3)
+    found = beside(judge)
+    assert (found.answers, found.unjudged) == (0, GradedAnswer.objects.count())
+    assert "No person has scored answers" in in_short(found)
+
+
+def test_answers_of_several_runs_are_drawn_and_never_a_query_without_aspects(place) -> None:
+    one, other = place.run(rounds=1), place.run()
+    sample = drawn(place, one, other, size=50)
+    items = {answer_key(each.origin)[0] for each in sample.answers.all()}
+    runs = set(one.items.model.objects.filter(pk__in=items).values_list("run", flat=True))
+    assert runs <= {one.pk, other.pk}
+    with pytest.raises(Refused, match="Choose a run"):
+        drawn(place)
+
+
+def test_admins_draw_and_close_readers_read_and_scorers_do_neither(place) -> None:
+    run = place.run(rounds=1)
+    room = place.room
+    base, form = room.url("judge-samples/"), {"runs": [run.pk], "size": 5, "seed": 1, "people": 1}
+    for person, read, write in (
+        ("admin", 200, 302),
+        ("reviewer", 200, 403),
+        ("author", 403, 403),
+        ("both", 403, 403),
+    ):
+        client = signed_in(getattr(room, person))
+        assert client.get(base).status_code == read, person
+        assert client.post(base, form).status_code == write, person
+    (sample,) = samples(room.benchmark)
+    answer = sample.answers.first()
+    assert answer is not None
+    score(place, room.author, answer, 0.5, 2)
+    admin, api = signed_in(room.admin), script(room.admin)
+    assert "author" in admin.get(f"{base}{sample.pk}/").content.decode()
+    (row,) = api.get(f"/api{base}{sample.pk}/grades/").json()["results"]
+    assert (row["item"], row["quality"]) == (answer_key(answer.origin)[0], 2)
+    assert script(room.author).get(f"/api{base}{sample.pk}/grades/").status_code == 403
+    posted = api.post(f"/api{base}", {"runs": [run.pk]}, content_type="application/json")
+    assert (posted.status_code, posted.json()["people"]) == (201, 2)
+    closed = api.post(f"/api{base}{posted.json()['id']}/close/")
+    assert closed.json()["closed_at"]
+    assert admin.post(f"{base}{sample.pk}/close/").status_code == 302
+    assert samples(room.benchmark).filter(closed_at=None).count() == 0
+
+
+def test_whatever_the_judge_said_the_page_of_who_scores_is_the_same(place) -> None:
+    """Two worlds of the judge, one after the other: everything that the scorer can open."""
+    run = place.run(rounds=1)
+    judge = judged(place, run)
+    drawn(place, run)
+    room = place.room
+
+    def look() -> Iterator[object]:
+        client, api = signed_in(room.author), script(room.author)
+        for path in ("answers/grade/", "agent-board/", f"agents/{run.pk}/", "judge-samples/", ""):
+            yield answer_of(client.get(room.url(path)))
+        yield answer_of(client.get(room.url(f"judge-runs/{judge.pk}/")))
+        yield answer_of(api.get(f"/api{room.url('answers-to-grade/next/')}"))
+        yield answer_of(client.get("/home/annotate/"))
+
+    before = list(look())
+    judge.verdicts.update(
+        quality=1, completeness=1, justification="Nothing of it is right.", scores={"a1": 0}
+    )
+    run.name = "Another name"
+    run.model = "another-model"
+    run.save()
+    assert list(look()) == before
