@@ -13,6 +13,9 @@ from evaluation.experiments.models import Experiment
 from evaluation.rag.models import (
     HARNESSES,
     AnswerState,
+    Grade,
+    GradeRun,
+    GradeState,
     RagAnswer,
     RagRun,
     RagSource,

@@ -7,6 +7,7 @@ from evaluation.agents.running import AgentPump
 from evaluation.leaderboard import noise
 from evaluation.models import (
     AgentRun,
+    GradeRun,
     JudgeRun,
     NoiseCheck,
     RagRun,
@@ -14,7 +15,9 @@ from evaluation.models import (
     ReleasePush,
     ScoreSheet,
 )
+from evaluation.rag import grading
 from evaluation.rag import services as rag
+from evaluation.rag.grading import GradePump
 from evaluation.rag.running import AnswerPump
 from evaluation.releases import pushing
 from evaluation.releases.building import carry_out
@@ -72,6 +75,12 @@ def answer_queries(run_id: int) -> None:
     RAG.take_part(run_id)
 
 
+@shared_task(name=GradeRun.task_name)
+def grade_answers(run_id: int) -> None:
+    """Take part in grading generated answers."""
+    GRADES.take_part(run_id)
+
+
 AGENTS = Drive(
     AgentRun,
     work=AgentPump.take_groups,
@@ -80,3 +89,4 @@ AGENTS = Drive(
 )
 JUDGES = Drive(JudgeRun, work=JudgePump.take_groups, close=JudgeRun.finish)
 RAG = Drive(RagRun, work=AnswerPump.take_groups, plan=rag.plan, close=rag.close)
+GRADES = Drive(GradeRun, work=GradePump.take_groups, plan=grading.plan, close=grading.close)

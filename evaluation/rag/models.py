@@ -1,4 +1,4 @@
-"""Answers that a model writes from what systems retrieve, as long work."""
+"""Answers that a model writes from what systems retrieve, and their grades, as long work."""
 
 from typing import Any
 
@@ -130,3 +130,70 @@ class RagAnswer(models.Model):
     def text(self) -> str:
         """The answers as people read them."""
         return "; ".join(self.answers)
+
+
+class GradeRun(AskingRun):
+    """One grader over the answers of a run: True or False for short ones, 0 to 100 for long ones.
+
+    `sheet` is made when it ends: {source: [value or null in the order of the source's queries]}.
+    """
+
+    task_name = "evaluation.grade_answers"
+    noun = "grading"
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="grade_runs")
+    rag_run = models.ForeignKey(RagRun, on_delete=models.CASCADE, related_name="grade_runs")
+    config = models.JSONField(default=dict)
+    sheet: Any = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"grading {self.pk}"
+
+    @property
+    def grader(self) -> str:
+        """Model, prompt and what else decides: what a table pins."""
+        kept = ("profile", "temperature", "reasoning_effort")
+        plain = {"profile": "strict", "temperature": 0.0, "reasoning_effort": ""}
+        odd = [f"{self.config[name]}" for name in kept if self.config[name] != plain[name]]
+        return ", ".join([self.model, *odd, f"prompt {self.config['prompt'][:8]}"])
+
+    def waiting_items(self) -> models.QuerySet["Grade"]:
+        """Answers that have no outcome yet."""
+        return self.grades.filter(state=GradeState.WAITING)
+
+
+class GradeState(models.TextChoices):
+    """waiting -> one of the others; failed -> waiting, when it is graded again."""
+
+    WAITING = "waiting", "waiting"
+    GRADED = "graded", "graded"
+    UNREADABLE = "unreadable", "unreadable"
+    FAILED = "failed", "failed"
+
+
+class Grade(models.Model):
+    """What one grader said of one answer; `value` only where it was read: 0 or 1, or 0 to 100.
+
+    An answer that says nothing is 0 without a call.
+    """
+
+    run = models.ForeignKey(GradeRun, on_delete=models.CASCADE, related_name="grades")
+    answer = models.ForeignKey(RagAnswer, on_delete=models.CASCADE, related_name="grades")
+    state = models.CharField(max_length=10, choices=GradeState.choices, default=GradeState.WAITING)
+    value = models.FloatField(null=True)
+    said = models.TextField(blank=True, default="")
+    call = models.ForeignKey(Call, null=True, on_delete=models.PROTECT, related_name="+")
+    error = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "answer"], name="rag_answer_graded_once"),
+        ]
+        indexes = [models.Index(fields=["run", "state", "id"], name="rag_grade_waiting")]
+
+    def __str__(self) -> str:
+        return f"grade of answer {self.answer_id} in grading {self.run_id}"

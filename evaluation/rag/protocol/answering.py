@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from evaluation.rag.protocol.strings import normalised
-from llm.parsing import ParseFailure, read_object, storable
+from llm.parsing import ParseFailure, read_object
 from llm.prompts import PromptTemplate, fence
 from llm.requests import Request, object_schema
 
@@ -94,7 +94,7 @@ def read_answers(text: str, harness: Harness) -> tuple[str, ...]:
     Short ones are the JSON object's `Answer`; else, as the reference reads them, everything that
     is written as `"Answer": "..."`; else the whole reply. A long one is the whole reply.
     """
-    said = str(storable(text)).rpartition("</think>")[2].strip()
+    said = text.rpartition("</think>")[2].strip()
     found: tuple[str, ...] = (said,)
     if harness is Harness.SHORT:
         parsed = read_object(text, "Answer")

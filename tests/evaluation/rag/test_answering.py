@@ -78,7 +78,6 @@ def test_without_retrieval_no_passage_is_spoken_of_and_an_empty_list_says_so() -
         ('{"Answer": 7}', ('{"Answer": 7}',)),
         ('{"Answer": ""}', ()),
         ("", ()),
-        ("a\x00b", ("a�b",)),
     ],
 )
 def test_json_is_read_first_then_what_is_written_as_an_answer_then_all(text, answers) -> None:
