@@ -63,4 +63,5 @@ urlpatterns = [
     path("", include("evaluation.published.api")),
     path("", include("evaluation.agents.api")),
     path("", include("evaluation.agents.doors")),
+    path("", include("evaluation.rag.api")),
 ]
