@@ -31,7 +31,13 @@ from evaluation.scores.services import GoldView
 from kit.charts.drawing import Drawing
 from kit.charts.plots import Slope, points, scatter, slopes
 from kit.lists.report_tables import Cell, ReportTable, measured, text
-from kit.stats.agreement import every_coefficient
+from kit.stats.agreement import (
+    cohen_kappa,
+    conger_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    percent_agreement,
+)
 from kit.stats.paired import PairedTest, randomisations
 from kit.stats.ratings import from_columns
 
@@ -42,8 +48,6 @@ CELLS: Final = {
     "miss_wrong": "miss and wrong",
 }
 GOLD: Final = {GoldView.BASE: "before holes", GoldView.REFINED: "after holes"}
-# Labels that one agreement is read of, at most.
-_MOST_LABELS: Final = 2_000_000
 
 
 def outcome_words(board: Board, outcome: str) -> str:
@@ -70,16 +74,19 @@ def charts(board: Board, outcome: str) -> list[Drawing]:
     """Ranks of systems by retrieval and by generation, both scaled (DREAM, Figure 4)."""
     found = []
     for view in VIEWS:
-        rows = _both(board, outcome, view, board.measures[0])
-        if len(rows) < 2:
+        # Hits that all systems share rank none of them: then the first measure that does.
+        sides = [(name, _both(board, outcome, view, name)) for name in board.measures]
+        told = [(name, rows) for name, rows in sides if len({row[1] for row in rows}) > 1]
+        if not told:
             continue
-        sides = [min_max([row[at] for row in rows]) for at in (1, 2)]
+        measure, rows = told[0]
+        scaled = [min_max([row[at] for row in rows]) for at in (1, 2)]
         ranks = [ranks_of(np.array([row[at] for row in rows])).tolist() for at in (1, 2)]
         lines = [
-            Slope(board.systems[row[0]].name, sides[0][n], sides[1][n], ranks[0][n], ranks[1][n])
+            Slope(board.systems[row[0]].name, scaled[0][n], scaled[1][n], *(r[n] for r in ranks))
             for n, row in enumerate(rows)
         ]
-        name = f"{board.measures[0]} {GOLD[view]}"
+        name = f"{measure} {GOLD[view]}"
         title = f"Rank shift: {name}, and {outcome_words(board, outcome)}, each from 0 to 100"
         found.append(slopes(f"shift-{view}", title, (name, "answers"), lines))
         if view == GoldView.REFINED:
@@ -94,7 +101,9 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
     grade."""
     values, words = board.outcomes[outcome], outcome_words(board, outcome)
     kind = "coefficient" if board.best(outcome) == 1 else "number"
-    others = [name for name in board.outcomes if name != outcome]
+    # A single grader is the majority.
+    alone = {TOGETHER, *board.graders} if len(board.graders) == 1 else set()
+    others = [n for n in board.outcomes if n != outcome and not {n, outcome} <= alone]
     whole = {name: _means(board, board.outcomes[name]) for name in others}
     means = standings(*board.tasks(values), seed=SEED)
     low, high = (_means(board, _filled(values, end)) for end in (0.0, board.best(outcome)))
@@ -240,7 +249,7 @@ def systems_table(board: Board, outcome: str) -> ReportTable:
             )
     notes = (
         "Pearson's correlation of means over systems. The paper prints .985 for Hit@10 after "
-        "holes were filled; 20 of 25 systems change rank.",
+        "holes were filled; 20 of 25 systems change rank. Of two systems it is always 1 or -1.",
     )
     header = ("retrieval", "gold", "Pearson", "systems", "rank changed")
     return ReportTable("systems", "Correlation over systems", header, tuple(rows), notes)
@@ -248,13 +257,18 @@ def systems_table(board: Board, outcome: str) -> ReportTable:
 
 def graders_table(board: Board) -> ReportTable:
     """How far graders agree, over all answers that two of them graded."""
-    columns = [board.outcomes[key].ravel() for key in board.graders]
-    given = [[None if np.isnan(v) else v for v in column.tolist()] for column in columns]
-    scale = sorted({value for column in given for value in column if value is not None})
-    cut = max(1, _MOST_LABELS // len(given))
     is_short = board.best(TOGETHER) == 1
-    scale = [0.0, 1.0] if is_short else scale
-    ratings = from_columns([each[:cut] for each in given], categories=scale, scores=scale)
+    columns = [np.clip(np.round(board.outcomes[key].ravel()), 0, 100) for key in board.graders]
+    given = [[None if np.isnan(v) else v for v in column.tolist()] for column in columns]
+    scale = [float(n) for n in range(2 if is_short else 101)]
+    ratings = from_columns(given, categories=scale, scores=scale)
+    found = [
+        percent_agreement(ratings),
+        cohen_kappa(ratings),
+        fleiss_kappa(ratings),
+        conger_kappa(ratings),
+        krippendorff_alpha(ratings, "nominal" if is_short else "interval"),
+    ]
     rows = tuple(
         (
             text(each.name.replace("_", " ")),
@@ -263,9 +277,12 @@ def graders_table(board: Board) -> ReportTable:
             Cell(each.n_raters),
             text("; ".join(filter(None, [each.reason, each.interval_reason]))),
         )
-        for each in every_coefficient(ratings, "nominal" if is_short else "interval")
+        for each in found
     )
-    notes = (f"Graders: {'; '.join(board.graders.values())}.",)
+    notes = (
+        f"Graders: {'; '.join(board.graders.values())}. Whoever left an answer ungraded is left "
+        "out of it; scores count in whole points.",
+    )
     header = ("coefficient", "value", "answers", "graders", "why not")
     return ReportTable("graders", "Agreement of graders", header, rows, notes)
 

@@ -229,7 +229,7 @@ def _gold(
     run: RagRun, version: CorpusVersion | None, domains: set[int]
 ) -> Mapping[int, Sequence[str]]:
     with frozen():
-        view = view_of(run.benchmark, version)
+        view = view_of(run.benchmark, version, shown_only=True)
         return {
             record.pk: record.gold_ids
             for domain in view.splits.values()
