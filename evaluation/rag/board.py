@@ -63,6 +63,7 @@ def tables(board: Board, outcome: str) -> list[ReportTable]:
         if board.is_binary(outcome):
             found.append(align_table(board, outcome))
         found += [correlation_table(board, outcome), systems_table(board, outcome)]
+        found += [sheet for sheet in [shift_table(board, outcome)] if sheet.rows]
     if len(board.graders) > 1:
         found.append(graders_table(board))
     gains = gain_table(board, outcome)
@@ -74,18 +75,7 @@ def charts(board: Board, outcome: str) -> list[Drawing]:
     """Ranks of systems by retrieval and by generation, both scaled (DREAM, Figure 4)."""
     found = []
     for view in VIEWS:
-        # Hits that all systems share rank none of them: then the first measure that does.
-        sides = [(name, _both(board, outcome, view, name)) for name in board.measures]
-        told = [(name, rows) for name, rows in sides if len({row[1] for row in rows}) > 1]
-        if not told:
-            continue
-        measure, rows = told[0]
-        scaled = [min_max([row[at] for row in rows]) for at in (1, 2)]
-        ranks = [ranks_of(np.array([row[at] for row in rows])).tolist() for at in (1, 2)]
-        lines = [
-            Slope(board.systems[row[0]].name, scaled[0][n], scaled[1][n], *(r[n] for r in ranks))
-            for n, row in enumerate(rows)
-        ]
+        measure, _, lines = _shifts(board, outcome, view)
         name = f"{measure} {GOLD[view]}"
         title = f"Rank shift: {name}, and {outcome_words(board, outcome)}, each from 0 to 100"
         found.append(slopes(f"shift-{view}", title, (name, "answers"), lines))
@@ -94,6 +84,47 @@ def charts(board: Board, outcome: str) -> list[Drawing]:
             what = "Systems by retrieval and by generation, each from 0 to 100"
             found.append(scatter("systems", what, name, "answers", pairs, words=points))
     return [each for each in found if each]
+
+
+def shift_table(board: Board, outcome: str) -> ReportTable:
+    """The numbers of the pictures: means, scaled means and ranks on both sides."""
+    kind = "coefficient" if board.best(outcome) == 1 else "number"
+    rows = []
+    for view in VIEWS:
+        measure, both, lines = _shifts(board, outcome, view)
+        rows += [
+            (
+                *(text(line.name), text(f"{measure}, {GOLD[view]}")),
+                *(Cell(one, "coefficient"), Cell(100 * line.before), Cell(line.rank_before)),
+                *(Cell(other, kind), Cell(100 * line.after), Cell(line.rank_after)),
+                Cell(line.rank_before - line.rank_after),
+            )
+            for (_, one, other), line in zip(both, lines, strict=True)
+        ]
+    header = (
+        *("system", "retrieval by", "retrieval", "from 0 to 100", "rank"),
+        *(outcome_words(board, outcome), "answers from 0 to 100", "rank of answers", "places won"),
+    )
+    notes = ("By hits; where all systems hit alike, by the first measure that tells them apart.",)
+    return ReportTable("shift", "Rank shift", header, tuple(rows), notes)
+
+
+def _shifts(
+    board: Board, outcome: str, view: str
+) -> tuple[str, Sequence[tuple[int, float, float]], list[Slope]]:
+    """What retrieval is ranked by, (row, its mean, mean of answers) of each system, and both
+    scaled and ranked; no system where no measure tells two apart."""
+    for measure in board.measures:
+        both = _both(board, outcome, view, measure)
+        if len({row[1] for row in both}) > 1:
+            break
+    else:
+        return board.measures[0], [], []
+    scaled = [min_max([row[at] for row in both]) for at in (1, 2)]
+    ranks = [ranks_of(np.array([row[at] for row in both])).tolist() for at in (1, 2)]
+    sides = zip(*scaled, *ranks, strict=True)
+    named = zip(both, sides, strict=True)
+    return measure, both, [Slope(board.systems[row[0]].name, *side) for row, side in named]
 
 
 def generation_table(board: Board, outcome: str) -> ReportTable:

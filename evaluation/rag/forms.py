@@ -49,7 +49,7 @@ class RagForm(forms.Form):
         fields["runs"].queryset = runs
         fields["runs"].initial = [run.pk for run in runs]
         fields["runs"].label_from_instance = lambda run: ", ".join(
-            filter(None, [run.name, known.get(run.corpus_version_id)])
+            filter(None, [run.name, run.corpus_version_id and known.get(run.corpus_version_id)])
         )
         domains = [(each.name, each.name) for each in benchmark.domains.ready()]
         fields["domain"].choices = [("", "All"), *domains]

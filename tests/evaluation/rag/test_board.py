@@ -91,6 +91,10 @@ def test_systems_that_retrieve_better_answer_better_and_ranks_shift(sheets) -> N
     assert (found["Pearson"], found["systems"]) == (pytest.approx(0.5), 3)
     assert found["rank changed"] == 2  # a falls to 2, c rises to 1, b stays 3
     drawn = {each.title: str(each) for each in boards.charts(board, "accuracy")}
+    row = cells(named(sheets, "accuracy")["shift"], "a", "hit@10, after holes")
+    # Answers .25 to .75 from 0 to 100: .5 is half way. Retrieval .75 is the best.
+    scaled = (row["from 0 to 100"], row["answers from 0 to 100"], row["places won"])
+    assert scaled == (100, 50, -1)
     (shift,) = [each for title, each in drawn.items() if "hit@10 after holes" in title]
     assert "a falls from 1 to 2" in shift
     assert "c rises from 2 to 1" in shift

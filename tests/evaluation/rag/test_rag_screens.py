@@ -49,7 +49,7 @@ def test_answer_grade_board_and_cell_tell_one_story(place) -> None:
     assert "Rank shift" in page
     assert "practice model answers and grades by shared words" in page
     sheets = {each["name"]: each for each in client.get(f"/api{base}rag-board/").json()}
-    assert list(sheets) == ["generation", "align", "correlation", "systems"]
+    assert list(sheets) == ["generation", "align", "correlation", "systems", "shift"]
     systems = [row[0]["value"] for row in sheets["generation"]["rows"]]
     assert systems == ["no retrieval", "gold evidence", "good", "poor"]
     sent = client.get(f"{base}rag-board/align.csv?outcome=accuracy")
@@ -140,7 +140,7 @@ def test_the_whole_way_from_the_shell(place, capsys) -> None:
     assert "# Do answers follow retrieval?" in out
     call_command("rag_align", slug, run=told["run"], outcome="f1", json=True)
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [
-        *("generation", "correlation", "systems"),
+        *("generation", "correlation", "systems", "shift"),
     ]
     with pytest.raises(CommandError, match="The outcomes are together, grader-"):
         call_command("rag_align", slug, outcome="x")
