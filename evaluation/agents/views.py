@@ -265,14 +265,18 @@ def start(access: Access, given: dict[str, Any]) -> AgentRun:
 
 def start_judge(access: Access, run: AgentRun | None, given: dict[str, Any]) -> JudgeRun:
     """A judge run as a form or the API asks for it. Raises Refused."""
-    name = given.pop("endpoint")
-    known = endpoints.available(judge_verbs.ROLE)
-    if not known:
-        raise Refused(NO_ENDPOINT, field="endpoint")
-    endpoint = endpoints.get(name) if name else known[0]
+    endpoint = chosen_endpoint(given.pop("endpoint"), judge_verbs.ROLE)
     return judge_verbs.start_judging(
         benchmark=access.benchmark, agent_run=run, endpoint=endpoint, actor=access.user, **given
     )
+
+
+def chosen_endpoint(name: str, role: str) -> endpoints.Endpoint:
+    """The endpoint of that name, by default the role's. Raises Refused where none is set up."""
+    known = endpoints.available(role)
+    if not known:
+        raise Refused(NO_ENDPOINT, field="endpoint")
+    return endpoints.get(name) if name else known[0]
 
 
 def forecast_of(access: Access, params: Any) -> dict[str, Any]:
@@ -351,7 +355,8 @@ def _judge(request: HttpRequest, access: Access, run: AgentRun | None) -> HttpRe
     return htmx.redirect(request, back)
 
 
-def _verbs(retry: Any) -> dict[str, Any]:
+def asking_verbs(retry: Any) -> dict[str, Any]:
+    """What a person does to a run that asks models."""
     return {
         "pause": pause_run,
         "resume": partial(resume_run, pause_reason=""),
@@ -363,7 +368,7 @@ def _verbs(retry: Any) -> dict[str, Any]:
 RUNS = PayingPages(
     "agent-run",
     get=get_run,
-    verbs=_verbs(verbs.retry_failed)
+    verbs=asking_verbs(verbs.retry_failed)
     | {
         "resume": verbs.resume_agent,
         "revoke": guests.revoke_tokens,
@@ -373,5 +378,5 @@ RUNS = PayingPages(
     readers=READERS,
 )
 JUDGES = PayingPages(
-    "judge-run", get=get_judge_run, verbs=_verbs(judge_verbs.retry_failed), readers=READERS
+    "judge-run", get=get_judge_run, verbs=asking_verbs(judge_verbs.retry_failed), readers=READERS
 )

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('corpus', '0012_archived_at'),
-        ('evaluation', '0004_search_agents'),
+        ('evaluation', '0005_guest_tokens'),
         ('llm', '0004_account_quota'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

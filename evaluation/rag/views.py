@@ -1,6 +1,5 @@
 """Screens of generated answers: runs, one answer, gradings, and the board of RAGAlign."""
 
-from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,12 +8,13 @@ from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Passage, Role
 from corpus.run_pages import PayingPages
-from evaluation.agents.views import NO_ENDPOINT, READERS
+from evaluation.agents.views import NO_ENDPOINT, READERS, asking_verbs, chosen_endpoint
 from evaluation.rag import board as boards
 from evaluation.rag import grading as grade_verbs
 from evaluation.rag import services as verbs
@@ -36,9 +36,7 @@ from kit.errors import Refused
 from kit.lists.csvfile import table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Filter, Table
-from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm import endpoints
-from llm.endpoints import Endpoint
 
 _ROWS = 50
 LIST = Table(
@@ -245,7 +243,7 @@ def rag_cell(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 def start(access: Access, given: dict[str, Any]) -> RagRun:
     """A run as a form or the API asks for it. Raises Refused."""
-    given["endpoint"] = _endpoint(given.pop("endpoint"), verbs.ROLE)
+    given["endpoint"] = chosen_endpoint(given.pop("endpoint"), verbs.ROLE)
     return verbs.start_answers(
         benchmark=access.benchmark, actor=access.user, runs=list(given.pop("runs")), **given
     )
@@ -253,15 +251,8 @@ def start(access: Access, given: dict[str, Any]) -> RagRun:
 
 def start_grading(access: Access, run: RagRun, given: dict[str, Any]) -> GradeRun:
     """A grading as a form or the API asks for it. Raises Refused."""
-    endpoint = _endpoint(given.pop("endpoint"), grade_verbs.ROLE)
+    endpoint = chosen_endpoint(given.pop("endpoint"), grade_verbs.ROLE)
     return grade_verbs.start_grading(rag_run=run, endpoint=endpoint, actor=access.user, **given)
-
-
-def _endpoint(name: str, role: str) -> Endpoint:
-    known = endpoints.available(role)
-    if not known:
-        raise Refused(NO_ENDPOINT, field="endpoint")
-    return endpoints.get(name) if name else known[0]
 
 
 def forecast_of(access: Access, params: Any, runs: int) -> dict[str, Any]:
@@ -327,50 +318,29 @@ def cell_of(access: Access, source: RagSource, params: Any) -> tuple[GoldView, s
 
 def get_run(access: Access, pk: int) -> RagRun:
     """A run of this benchmark, or 404."""
-    rows = RagRun.objects.filter(benchmark=access.benchmark, pk=pk)
-    found = rows.select_related("benchmark", "account", "created_by").first()
-    if found is None:
-        raise Http404("No such run.")
-    return found
+    rows = RagRun.objects.select_related("benchmark", "account", "created_by")
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 
 def get_source(access: Access, pk: int) -> RagSource:
     """A source of a run, or 404."""
-    rows = RagSource.objects.filter(run__benchmark=access.benchmark, pk=pk)
-    found = rows.select_related("run__benchmark").first()
-    if found is None:
-        raise Http404("No such source.")
-    return found
+    rows = RagSource.objects.select_related("run__benchmark")
+    return get_object_or_404(rows, run__benchmark=access.benchmark, pk=pk)
 
 
 def get_answer(access: Access, pk: int) -> RagAnswer:
     """An answer of a run, or 404."""
-    rows = RagAnswer.objects.filter(run__benchmark=access.benchmark, pk=pk)
-    found = rows.select_related("run__benchmark", "source", "query__domain").first()
-    if found is None:
-        raise Http404("No such answer.")
-    return found
+    rows = RagAnswer.objects.select_related("run__benchmark", "source", "query__domain")
+    return get_object_or_404(rows, run__benchmark=access.benchmark, pk=pk)
 
 
 def get_grade_run(access: Access, pk: int) -> GradeRun:
     """A grading of this benchmark, or 404."""
-    rows = GradeRun.objects.filter(benchmark=access.benchmark, pk=pk)
-    found = rows.select_related("benchmark", "account", "created_by", "rag_run").first()
-    if found is None:
-        raise Http404("No such grading.")
-    return found
+    rows = GradeRun.objects.select_related("benchmark", "account", "created_by", "rag_run")
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 
-def _verbs(retry: Any) -> dict[str, Any]:
-    return {
-        "pause": pause_run,
-        "resume": partial(resume_run, pause_reason=""),
-        "cancel": cancel_run,
-        "retry": retry,
-    }
-
-
-RUNS = PayingPages("rag-run", get=get_run, verbs=_verbs(verbs.retry_failed), readers=READERS)
+RUNS = PayingPages("rag-run", get=get_run, verbs=asking_verbs(verbs.retry_failed), readers=READERS)
 GRADINGS = PayingPages(
-    "grade-run", get=get_grade_run, verbs=_verbs(grade_verbs.retry_failed), readers=READERS
+    "grade-run", get=get_grade_run, verbs=asking_verbs(grade_verbs.retry_failed), readers=READERS
 )

@@ -1,22 +1,18 @@
 """`manage.py answer_run SLUG`: let a model answer from what systems retrieved, in this process."""
 
-import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db.models import Count
 
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
+from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.rag.models import RagRun
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.services import start_answers
 from evaluation.tasks import RAG
 from kit.errors import Refused
-from kit.runs.models import RunStatus
 from llm import endpoints
-from llm.ledger.accounts import budget_of
-from llm.requests import EFFORTS
 
 
 class Command(BaseCommand):
@@ -38,17 +34,11 @@ class Command(BaseCommand):
         parser.add_argument("--k", type=int, default=10, help="passages of an answer")
         parser.add_argument("--no-baselines", action="store_true", help="the runs alone")
         parser.add_argument("--domain", default="", help="its queries only")
-        parser.add_argument("--endpoint", default="", help="by name; the first where none is given")
         parser.add_argument(
             "--max-tokens", type=int, help="of an answer; 1,024, of long ones 4,096"
         )
-        parser.add_argument("--temperature", type=float, default=0.0)
-        parser.add_argument(
-            "--reasoning-effort", choices=EFFORTS, default="", help="default: the model's own"
-        )
         parser.add_argument("--name", default="")
-        parser.add_argument("--budget", help="in dollars; no limit where none is given")
-        parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+        asking_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["slug"])
@@ -58,35 +48,17 @@ class Command(BaseCommand):
             except Refused as error:
                 raise CommandError(str(error)) from None
             RAG.drive(run)
-        run.refresh_from_db()
-        states = dict(run.answers.order_by("state").values_list("state").annotate(n=Count("pk")))
-        found: dict[str, Any] = {
-            "run": run.pk,
-            "name": run.name,
-            "status": run.status,
-            "sources": list(run.sources.values_list("name", flat=True)),
-            "states": states,
-            "spent_usd": f"{run.spent_usd:f}",
-        }
-        if options["json"]:
-            self.stdout.write(json.dumps(found))
-        else:
-            words = ", ".join(f"{count} {state}" for state, count in states.items())
-            self.stdout.write(f"RAG run {run.pk} is {run.status}: {words}")
-        if run.status != RunStatus.DONE:
-            raise CommandError(run.pause_reason or run.error or "The run is not finished.")
+        more = {"name": run.name, "sources": list(run.sources.values_list("name", flat=True))}
+        tell(self, run, run.answers.all(), "RAG run", as_json=options["json"], **more)
 
 
 def _start(benchmark: Benchmark, options: dict[str, Any], first: endpoints.Endpoint) -> RagRun:
-    kept = ("harness", "k", "domain", "name", "max_tokens", "temperature", "reasoning_effort")
+    kept = ("harness", "k", "domain", "name", "max_tokens")
     return start_answers(
         benchmark=benchmark,
         runs=_runs(benchmark, options["run"]),
-        endpoint=endpoints.get(options["endpoint"]) if options["endpoint"] else first,
-        actor=None,
         baselines=not options["no_baselines"],
-        budget_usd=budget_of(options["budget"]),
-        claimed=True,
+        **asking_options(options, first),
         **{name: options[name] for name in kept},
     )
 

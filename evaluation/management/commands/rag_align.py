@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from evaluation.rag import board as boards
 from evaluation.rag.reading import board_of, generators
 from kit.lists.report_tables import as_data, csv_header, csv_rows
