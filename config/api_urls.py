@@ -65,4 +65,5 @@ urlpatterns = [
     path("", include("evaluation.agents.trust.api")),  # before the verbs of judge runs
     path("", include("evaluation.agents.api")),
     path("", include("evaluation.agents.doors")),
+    path("", include("evaluation.rag.api")),
 ]

@@ -1,4 +1,4 @@
-"""Releases, which others download and cite, search agents, experiments and kept scores."""
+"""Releases, which others cite, search agents, generated answers, experiments and kept scores."""
 
 from evaluation.agents.models import (
     JUDGE_MODES,
@@ -10,5 +10,16 @@ from evaluation.agents.models import (
     VerdictState,
 )
 from evaluation.experiments.models import Experiment
+from evaluation.rag.models import (
+    HARNESSES,
+    AnswerState,
+    Grade,
+    GradeRun,
+    GradeState,
+    RagAnswer,
+    RagRun,
+    RagSource,
+    SourceKind,
+)
 from evaluation.releases.models import Release, ReleasePush, ReleaseState
 from evaluation.scores.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet

@@ -5,7 +5,20 @@ from celery import shared_task
 from evaluation.agents.judging import JudgePump
 from evaluation.agents.running import AgentPump
 from evaluation.leaderboard import noise
-from evaluation.models import AgentRun, JudgeRun, NoiseCheck, Release, ReleasePush, ScoreSheet
+from evaluation.models import (
+    AgentRun,
+    GradeRun,
+    JudgeRun,
+    NoiseCheck,
+    RagRun,
+    Release,
+    ReleasePush,
+    ScoreSheet,
+)
+from evaluation.rag import grading
+from evaluation.rag import services as rag
+from evaluation.rag.grading import GradePump
+from evaluation.rag.running import AnswerPump
 from evaluation.releases import pushing
 from evaluation.releases.building import carry_out
 from evaluation.scores import sheets
@@ -56,6 +69,18 @@ def judge_answers(run_id: int) -> None:
     JUDGES.take_part(run_id)
 
 
+@shared_task(name=RagRun.task_name)
+def answer_queries(run_id: int) -> None:
+    """Take part in answering from what systems retrieved."""
+    RAG.take_part(run_id)
+
+
+@shared_task(name=GradeRun.task_name)
+def grade_answers(run_id: int) -> None:
+    """Take part in grading generated answers."""
+    GRADES.take_part(run_id)
+
+
 AGENTS = Drive(
     AgentRun,
     work=AgentPump.take_groups,
@@ -63,3 +88,5 @@ AGENTS = Drive(
     related=("benchmark", "retrieval_run"),
 )
 JUDGES = Drive(JudgeRun, work=JudgePump.take_groups, close=JudgeRun.finish)
+RAG = Drive(RagRun, work=AnswerPump.take_groups, plan=rag.plan, close=rag.close)
+GRADES = Drive(GradeRun, work=GradePump.take_groups, plan=grading.plan, close=grading.close)

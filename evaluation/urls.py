@@ -27,6 +27,7 @@ urlpatterns = [
     path("", include("evaluation.leaderboard.urls")),
     path("", include("evaluation.agents.urls")),
     path("", include("evaluation.agents.trust.urls")),
+    path("", include("evaluation.rag.urls")),
     path(f"{_HERE}/leaderboard/systems/", published.known_systems, name="known-systems"),
     path(f"{_TABLES}/", published.published_tables, name="published-tables"),
     path(f"{_TABLES}/<slug:name>/", published.published_table, name="published-table"),

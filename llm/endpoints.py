@@ -37,7 +37,7 @@ ROLES: Final[dict[str, str]] = {
     "adjudicator": "decides what agents still dispute",
     "cleaner": "cleans pages",
     "splitter": "cuts pages into passages",
-    "answerer": "writes reference answers",
+    "answerer": "writes reference answers, and answers from passages (RAG)",
     "grader": "grades answers",
     "embedder": "vectors, for retrieval and chunks",
 }

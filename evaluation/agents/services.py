@@ -253,7 +253,7 @@ def forecast(
     chosen = list(queries)
     turns = _LIKELY_ROUNDS + 1 if rounds is None else rounds
     searches = _LIKELY_ROUNDS if rounds is None else rounds
-    shown = k * min(snippet_tokens, _mean_tokens(chosen)) + 60
+    shown = k * min(snippet_tokens, mean_tokens(chosen)) + 60
     shape = AgentSettings("", "")
     firsts = [likely_input(first_request(Task(q.text), shape, fence_key())) for q in chosen]
     model = endpoint.default_model if endpoint else ""
@@ -285,7 +285,7 @@ def note(run: Any, actor: User | None, verb: str, **data: object) -> None:
     audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug, data=data)
 
 
-def _mean_tokens(queries: list[Query]) -> int:
+def mean_tokens(queries: list[Query]) -> int:
     """Of a passage, over the newest of the domains that are asked in."""
     domains = {query.domain_id for query in queries}
     newest = Passage.objects.with_text().filter(domain__in=domains).order_by("-pk")[:500]

@@ -269,15 +269,15 @@ def start(access: Access, given: dict[str, Any]) -> AgentRun:
 
 def start_judge(access: Access, run: AgentRun | None, given: dict[str, Any]) -> JudgeRun:
     """A judge run as a form or the API asks for it. Raises Refused."""
-    endpoint = judge_endpoint(given.pop("endpoint"))
+    endpoint = chosen_endpoint(given.pop("endpoint"), judge_verbs.ROLE)
     return judge_verbs.start_judging(
         benchmark=access.benchmark, agent_run=run, endpoint=endpoint, actor=access.user, **given
     )
 
 
-def judge_endpoint(name: str) -> endpoints.Endpoint:
-    """Where the judge is asked: by name, else the first of its role. Raises Refused."""
-    known = endpoints.available(judge_verbs.ROLE)
+def chosen_endpoint(name: str, role: str) -> endpoints.Endpoint:
+    """The endpoint of that name, by default the role's. Raises Refused where none is set up."""
+    known = endpoints.available(role)
     if not known:
         raise Refused(NO_ENDPOINT, field="endpoint")
     return endpoints.get(name) if name else known[0]
@@ -359,7 +359,8 @@ def _judge(request: HttpRequest, access: Access, run: AgentRun | None) -> HttpRe
     return htmx.redirect(request, back)
 
 
-def _verbs(retry: Any) -> dict[str, Any]:
+def asking_verbs(retry: Any) -> dict[str, Any]:
+    """What a person does to a run that asks models."""
     return {
         "pause": pause_run,
         "resume": partial(resume_run, pause_reason=""),
@@ -371,7 +372,7 @@ def _verbs(retry: Any) -> dict[str, Any]:
 RUNS = PayingPages(
     "agent-run",
     get=get_run,
-    verbs=_verbs(verbs.retry_failed)
+    verbs=asking_verbs(verbs.retry_failed)
     | {
         "resume": verbs.resume_agent,
         "revoke": guests.revoke_tokens,
@@ -381,5 +382,5 @@ RUNS = PayingPages(
     readers=READERS,
 )
 JUDGES = PayingPages(
-    "judge-run", get=get_judge_run, verbs=_verbs(judge_verbs.retry_failed), readers=READERS
+    "judge-run", get=get_judge_run, verbs=asking_verbs(judge_verbs.retry_failed), readers=READERS
 )

@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotate.models import Assignment, Review, ReviewStatus, WorkState
 from corpus.models import Benchmark, CleaningRun, ImportRun, Membership, PoolBuild, RunComputation
 from debate.models import AnswerRun, DebateRun
-from evaluation.models import AgentRun, JudgeRun, Release
+from evaluation.models import AgentRun, GradeRun, JudgeRun, RagRun, Release
 from kit.account.links import waiting_requests
 from kit.runs.models import RunStatus, TrackedRun
 
@@ -25,6 +25,8 @@ _KINDS: Final[tuple[tuple[str, type[TrackedRun]], ...]] = (
     ("run-computation", RunComputation),
     ("agent-run", AgentRun),
     ("judge-run", JudgeRun),
+    ("rag-run", RagRun),
+    ("grade-run", GradeRun),
     ("release", Release),
 )
 _NOW: Final = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED)

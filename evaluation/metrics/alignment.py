@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluation.metrics.run import Flags
+from evaluation.metrics.run import Flags, Floats
 
 
 class Alignment(NamedTuple):
@@ -46,6 +46,38 @@ def system_pearson(first: Sequence[float], second: Sequence[float]) -> float | N
     if len(one) < 2 or np.ptp(one) == 0 or np.ptp(other) == 0:
         return None
     return float(np.clip(np.corrcoef(one, other)[0, 1], -1.0, 1.0))
+
+
+def partial_correlation(
+    first: Sequence[float], second: Sequence[float], given: Sequence[float]
+) -> float | None:
+    """Pearson's correlation of two with what both owe to a third taken out.
+
+    (r12 - r13 r23) / sqrt((1 - r13^2) (1 - r23^2)); None where one of the three is undefined, and
+    where the third explains one of them wholly.
+    """
+    both, one, other = (
+        system_pearson(*pair) for pair in ((first, second), (first, given), (second, given))
+    )
+    if both is None or one is None or other is None:
+        return None
+    left = (1 - one**2) * (1 - other**2)
+    if left < 1e-12:
+        return None
+    return float(np.clip((both - one * other) / np.sqrt(left), -1.0, 1.0))
+
+
+def majority(verdicts: Floats) -> Floats:
+    """Of verdicts (graders, ...) of 0 or 1, NaN where there is none, what more than half say; NaN
+    for a tie and where nobody says anything."""
+    margin = np.where(np.isnan(verdicts), 0.0, np.where(verdicts > 0, 1.0, -1.0)).sum(axis=0)
+    return np.where(margin == 0, np.nan, (margin > 0).astype(np.float64))
+
+
+def min_max(values: Sequence[float]) -> list[float]:
+    """The values from 0 to 1; all 0 where they are equal."""
+    low, width = min(values, default=0.0), max(values, default=0.0) - min(values, default=0.0)
+    return [(value - low) / width if width else 0.0 for value in values]
 
 
 def _outcomes(given: Sequence[int | bool]) -> Flags:

@@ -137,7 +137,11 @@ _UNRELATED = (
     "debate.hintrun",
     "debate.prompt",
     "debate.trial",
+    "evaluation.agentrun",
     "evaluation.experiment",
+    "evaluation.graderun",
+    "evaluation.judgerun",
+    "evaluation.ragrun",
     "evaluation.release",
 )
 

@@ -10,7 +10,15 @@ from dataclasses import replace
 from hashlib import blake2b, sha256
 from typing import Any
 
-from llm.practice.rules import ROLES, Answer, find_material, read_blocks, read_named
+from llm.practice.rules import (
+    ROLES,
+    Answer,
+    Material,
+    find_material,
+    free_grade,
+    read_blocks,
+    read_named,
+)
 from llm.practice.searching import NOTHING, next_query, quoted_answer, read_hits
 
 MODEL = "practice-1"
@@ -121,8 +129,13 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
         name = str(body["response_format"]["json_schema"]["name"])
     except (KeyError, TypeError):
         name = ""
+    last = str(messages[-1].get("content") or "") if messages else ""
+    if not name and (grade := free_grade(last)) is not None:
+        return Answer(grade)
     if not name and (evidence := _evidence(body, messages)) is not None:
-        return Answer(quoted_answer(_question(messages), evidence))
+        said = quoted_answer(_question(messages), evidence)
+        asks = any("Confidence:" in str(m.get("content")) for m in messages)
+        return Answer(said if asks else said.removeprefix("Answer: ").rpartition("\n")[0])
     found = next((m for m in reversed(messages) if m.get("role") == "tool"), None)
     if found and not name:  # free text: what the last tool returned
         return Answer(str(found.get("content") or "")[:_LONGEST_TEXT])
@@ -133,6 +146,8 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
         known = ", ".join([*ROLES, CHECK])
         raise Refusal(f"The practice model answers by these JSON schemas only: {known}.")
     material = find_material(messages)
+    if material is None and name == "rag_answer":  # who answers without a passage
+        material = Material(_question(messages), (), "", "")
     if material is None:
         raise Refusal(
             "No user message has a block <chunk-...> to judge, <page-...> or <passage-...>."

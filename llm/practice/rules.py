@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from kit.boilerplate import without_boilerplate, without_menus
-from llm.practice.searching import likert_verdict, rubric_verdict
+from llm.practice.searching import (
+    extracted,
+    graded,
+    likert_verdict,
+    points_of_100,
+    rubric_verdict,
+)
 from llm.practice.words import best_answer, in_order, quotes, reason, sentences, tokens
 
 _TAG = r"(query|answer|chunk|history|page|aspect|passage|reference)-([0-9a-f]{16})"
@@ -310,6 +316,22 @@ def _judged(say: Callable[[Mapping[str, str], str], dict[str, Any]]) -> Role:
     return judge
 
 
+def rag_answer(material: Material) -> Answer:
+    """A sentence of the passages, for who answers from them."""
+    passages = [text for tag, _, text in material.named if tag == "passage"]
+    return Answer({"Answer": extracted(material.query, passages)})
+
+
+def free_grade(text: str) -> str | None:
+    """What the grader of an answer says to this message; None where it asks for no grade."""
+    blocks = read_blocks(text)
+    if not {"query", "reference", "answer"} <= blocks.keys():
+        return None
+    if "SCORE" in text[text.rfind("\n</") :]:
+        return points_of_100(blocks["reference"], blocks["answer"])
+    return graded(list(filter(None, _NUMBER.split(blocks["reference"]))), blocks["answer"])
+
+
 def _confidence(overlap: float, *, turning_point: float) -> float:
     return round(0.55 + 0.44 * min(1.0, abs(overlap - turning_point) / 0.6), 4)
 
@@ -330,4 +352,5 @@ ROLES: Final[dict[str, Role]] = {
     "reference_answer": reference_answer,
     "rubric_judge": _judged(rubric_verdict),
     "likert_judge": _judged(likert_verdict),
+    "rag_answer": rag_answer,
 }

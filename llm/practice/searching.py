@@ -1,4 +1,5 @@
-"""The practice model as a search agent and as its judge (docs/protocol.md 8). Pure."""
+"""The practice model as a search agent and its judge, and as who answers from passages and grades
+that (docs/protocol.md 8). Pure."""
 
 import json
 import re
@@ -59,6 +60,30 @@ def quoted_answer(question: str, evidence: Mapping[str, str]) -> str:
     said = " ".join(f"{text.rstrip('.!?')} [{docid}]." for _, docid, text in best)
     covered = coverage(" ".join(sorted(asked)), said)
     return f"Answer: {said or 'Nothing was found.'}\nConfidence: {round(100 * covered)} %"
+
+
+def extracted(question: str, passages: Sequence[str]) -> str:
+    """The sentence of all passages that shares most words with the question, the first of equals;
+    that nothing was found where none shares any."""
+    asked = {word for word in tokens(question) if len(word) >= _SHORTEST}
+    found = [
+        (len(asked & tokens(each)), each[:_LONGEST_QUOTE])
+        for text in passages
+        for each in sentences(text)
+    ]
+    shared, sentence = max(found, key=lambda pair: pair[0], default=(0, ""))
+    return sentence if shared else "No relevant information found."
+
+
+def graded(truths: Sequence[str], answer: str) -> str:
+    """True where the answer holds .6 of the words of a true one."""
+    return str(any(coverage(truth, answer) >= 0.6 for truth in truths))
+
+
+def points_of_100(reference: str, answer: str) -> str:
+    """The share of the reference's words that the answer holds, in tens."""
+    share = coverage(reference, answer)
+    return f"REASON: {share:.0%} of the words are there.\nSCORE: {10 * round(10 * share)}"
 
 
 def scored(aspects: Mapping[str, str], answer: str) -> dict[str, float]:

@@ -58,8 +58,12 @@ from evaluation.models import (
     AgentItem,
     AgentRun,
     Experiment,
+    GradeRun,
     JudgeRun,
     NoiseCheck,
+    RagAnswer,
+    RagRun,
+    RagSource,
     Release,
     ReleasePush,
 )
@@ -172,6 +176,15 @@ def make_everything(folder: Path) -> SimpleNamespace:
         endpoint="practice",
         model="m",
     )
+    rag_run = RagRun.objects.create(
+        benchmark=benchmark,
+        name="rag",
+        harness="short",
+        config={"domain": "", "prompts": {}, "prompt_version": 1},
+        endpoint="practice",
+        model="m",
+    )
+    rag_source = RagSource.objects.create(run=rag_run, kind="none", name="no retrieval")
     drafted = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
     return SimpleNamespace(
         answer=ReferenceAnswer.objects.create(
@@ -248,6 +261,22 @@ def make_everything(folder: Path) -> SimpleNamespace:
         ),
         agent_run=agent_run,
         agent_item=AgentItem.objects.create(run=agent_run, query=query),
+        rag_run=rag_run,
+        rag_source=rag_source,
+        rag_answer=RagAnswer.objects.create(run=rag_run, source=rag_source, query=query),
+        grade_run=GradeRun.objects.create(
+            benchmark=benchmark,
+            rag_run=rag_run,
+            config={
+                "prompt": "",
+                "prompt_version": 1,
+                "profile": "strict",
+                "temperature": 0.0,
+                "reasoning_effort": "",
+            },
+            endpoint="practice",
+            model="m",
+        ),
         judge_run=JudgeRun.objects.create(
             benchmark=benchmark,
             agent_run=agent_run,
@@ -273,6 +302,10 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
     if name == "favicon":
         return "/favicon.ico"
     keys: list[tuple[str, Any]] = [
+        ("rag-answer", world.rag_answer),
+        ("rag-cell", world.rag_source),
+        ("rag-", world.rag_run),
+        ("grade-", world.grade_run),
         ("agent-trace", world.agent_item),
         ("agent-", world.agent_run),
         ("judge-sample", world.graded.sample),

@@ -20,12 +20,13 @@ from annotate.review.forms import SampleForm
 from annotate.review.rescoring import MAX_SIZE
 from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Role
+from evaluation.agents.judging import ROLE
 from evaluation.agents.models import AgentItem, AgentRun, AgentState, JudgeRun
 from evaluation.agents.reading import judges
 from evaluation.agents.trust import bridges, calibration, people
 from evaluation.agents.trust.forms import BridgeForm
 from evaluation.agents.trust.report import tables_of
-from evaluation.agents.views import JUDGES, READERS, chosen, get_judge_run, judge_endpoint
+from evaluation.agents.views import JUDGES, READERS, chosen, chosen_endpoint, get_judge_run
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
@@ -195,7 +196,7 @@ def bins_in(params: Any) -> int:
 
 def bridge(access: Access, run: JudgeRun, given: dict[str, Any]) -> JudgeRun:
     """A bridge as a form or the API asks for it. Raises Refused."""
-    endpoint = judge_endpoint(given.pop("endpoint"))
+    endpoint = chosen_endpoint(given.pop("endpoint"), ROLE)
     return bridges.start_bridge(judge=run, endpoint=endpoint, actor=access.user, **given)
 
 

@@ -1,0 +1,42 @@
+"""`manage.py grade_answers SLUG`: let a model grade generated answers, in this process."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.management.named import benchmark_named
+from evaluation.management.asking import asking_arguments, asking_options, tell
+from evaluation.rag.grading import start_grading
+from evaluation.rag.protocol.grading import PROFILES, STRICT
+from evaluation.tasks import GRADES
+from kit.errors import Refused
+from llm import endpoints
+
+
+class Command(BaseCommand):
+    help = (
+        "Let a model grade generated answers: True or False for short ones, 0 to 100 for long "
+        "ones. Several models are several gradings, whose majority and agreement rag_align prints."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the benchmark")
+        parser.add_argument("--run", type=int, help="RAG run by number; the newest")
+        parser.add_argument(
+            "--profile", choices=PROFILES, default=STRICT, help="how replies are read"
+        )
+        asking_arguments(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        runs = benchmark_named(options["slug"]).rag_runs.order_by("-pk")
+        rag_run = runs.filter(pk=options["run"]).first() if options["run"] else runs.first()
+        if rag_run is None:
+            raise CommandError("There is no such RAG run; answer_run makes one.")
+        with endpoints.practice_if_unconfigured("grader") as first:
+            try:
+                asked = asking_options(options, first)
+                run = start_grading(rag_run=rag_run, profile=options["profile"], **asked)
+            except Refused as error:
+                raise CommandError(str(error)) from None
+            GRADES.drive(run)
+        tell(self, run, run.grades.all(), "Grading", as_json=options["json"], rag_run=rag_run.pk)

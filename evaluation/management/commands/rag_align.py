@@ -1,0 +1,51 @@
+"""`manage.py rag_align SLUG`: generation by system and RAGAlign, as the screen shows them."""
+
+import csv
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.management.named import benchmark_named
+from evaluation.rag import board as boards
+from evaluation.rag.reading import board_of, generators
+from kit.lists.report_tables import as_data, csv_header, csv_rows
+
+
+class Command(BaseCommand):
+    help = "Print the tables of one generator's answers, as CSV with a title line each."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the benchmark")
+        parser.add_argument("--run", type=int, help="a RAG run of the generator; the newest")
+        parser.add_argument(
+            "--outcome",
+            default="",
+            help="what generation is measured by: together (what graders say), grader-N, accuracy, "
+            "exact or f1; together, else accuracy",
+        )
+        parser.add_argument("--json", action="store_true", help="print the tables as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        benchmark, asked = benchmark_named(options["slug"]), options["run"]
+        runs = {run.pk: run.generator for run in benchmark.rag_runs.all()}
+        known = [
+            each
+            for each in generators(benchmark)
+            if asked is None or each.generator == runs.get(asked)
+        ]
+        if not known:
+            raise CommandError("Nothing was answered here yet; answer_run lets a model.")
+        board = board_of(known[0])
+        outcome = options["outcome"] or next(iter(board.outcomes))
+        if outcome not in board.outcomes:
+            raise CommandError(f"The outcomes are {', '.join(board.outcomes)}.")
+        sheets = boards.tables(board, outcome)
+        if options["json"]:
+            self.stdout.write(json.dumps(as_data(sheets)))
+            return
+        writer = csv.writer(self.stdout, lineterminator="\n")
+        for sheet in sheets:
+            self.stdout.write(f"# {sheet.title}")
+            writer.writerow(csv_header(sheet))
+            writer.writerows(csv_rows(sheet))

@@ -1,0 +1,268 @@
+"""API of generated answers: runs, answers, grading, the board."""
+
+from typing import Any
+
+from django.urls import path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
+
+from corpus.access import enter, enter_unblinded
+from corpus.models import RetrievalRun, Role
+from corpus.run_routes import OneRun, RunLimit, RunVerb
+from evaluation.agents.api import AgentForecastSerializer
+from evaluation.agents.views import READERS
+from evaluation.rag import board as boards
+from evaluation.rag.grading import forecast as grade_forecast
+from evaluation.rag.models import HARNESSES, Grade, GradeRun, RagAnswer, RagRun, RagSource
+from evaluation.rag.protocol.answering import Harness
+from evaluation.rag.protocol.grading import PROFILES, STRICT
+from evaluation.rag.reading import VIEWS, generators
+from evaluation.rag.views import (
+    GRADINGS,
+    RUNS,
+    cell_of,
+    chosen,
+    forecast_of,
+    get_answer,
+    get_grade_run,
+    get_run,
+    get_source,
+    start,
+    start_grading,
+)
+from kit.api import RUN_FIELDS, KeyField, ReportTableSerializer, Route
+from kit.errors import Refused
+from kit.lists.report_tables import as_data
+from llm import endpoints
+from llm.requests import EFFORTS
+from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
+
+
+class RagSourceSerializer(serializers.ModelSerializer):
+    """Where passages come from: a retrieval run, the gold, or nothing."""
+
+    class Meta:
+        model = RagSource
+        fields = ["id", "kind", "name", "retrieval_run", "corpus_version"]
+
+
+class RagRunSerializer(PaidSerializer, serializers.ModelSerializer):
+    """A run of a generator over its sources."""
+
+    sources = RagSourceSerializer(many=True)
+
+    class Meta:
+        model = RagRun
+        fields = [
+            *RUN_FIELDS,
+            *("name", "harness", "k", "config", "endpoint", "model", "practice", "sources"),
+            *PAID_FIELDS,
+            "pause_reason",
+        ]
+
+
+class NewRagRunSerializer(serializers.Serializer):
+    """A new run; `runs` are retrieval runs, none for the baselines alone."""
+
+    name = serializers.CharField(max_length=190, required=False, allow_blank=True, default="")
+    runs = serializers.ListField(child=KeyField(), required=False, default=list)
+    baselines = serializers.BooleanField(required=False, default=True)
+    harness = serializers.ChoiceField(
+        choices=HARNESSES, required=False, default=Harness.SHORT.value
+    )
+    k = serializers.IntegerField(required=False, default=10)
+    domain = serializers.CharField(required=False, allow_blank=True, default="")
+    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+    max_tokens = serializers.IntegerField(required=False, allow_null=True, default=None)
+    temperature = serializers.FloatField(min_value=0, max_value=2, required=False, default=0.0)
+    reasoning_effort = serializers.ChoiceField(
+        choices=EFFORTS, required=False, allow_blank=True, default=""
+    )
+    budget_usd = BudgetField(required=False, default=None)
+
+
+class RagAnswerSerializer(serializers.ModelSerializer):
+    """What was answered to one query from one source; `passages` are the ids that were given."""
+
+    class Meta:
+        model = RagAnswer
+        fields = [
+            *("id", "source", "query", "passages", "missing", "state", "answers", "is_informed"),
+            *("accuracy", "exact", "f1", "error"),
+        ]
+
+
+class GradeRunSerializer(PaidSerializer, serializers.ModelSerializer):
+    """One grader over the answers of a run."""
+
+    class Meta:
+        model = GradeRun
+        fields = [
+            *RUN_FIELDS,
+            *("rag_run", "config", "endpoint", "model", "practice"),
+            *PAID_FIELDS,
+            "pause_reason",
+        ]
+
+
+class NewGradeRunSerializer(serializers.Serializer):
+    """Whose answers are graded, by whom, and how replies are read."""
+
+    rag_run = KeyField()
+    profile = serializers.ChoiceField(choices=PROFILES, required=False, default=STRICT)
+    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+    temperature = serializers.FloatField(min_value=0, max_value=2, required=False, default=0.0)
+    reasoning_effort = serializers.ChoiceField(
+        choices=EFFORTS, required=False, allow_blank=True, default=""
+    )
+    budget_usd = BudgetField(required=False, default=None)
+
+
+class GradeSerializer(serializers.ModelSerializer):
+    """What the grader said of one answer; `value` is null where it could not be read."""
+
+    class Meta:
+        model = Grade
+        fields = ["id", "answer", "state", "value", "said", "error"]
+
+
+_BOARD = [OpenApiParameter("generator", int), OpenApiParameter("outcome")]
+
+
+class RagRoutes(ViewSetMixin, Route):
+    """Answers generated from what systems retrieve."""
+
+    @extend_schema(responses=RagRunSerializer(many=True))
+    def rag_runs(self, request: Request, slug: str) -> Response:
+        """Runs, and starting one."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        rows = access.benchmark.rag_runs.select_related("account").prefetch_related("sources")
+        return self.page(rows, RagRunSerializer)
+
+    @extend_schema(request=NewRagRunSerializer, responses={202: RagRunSerializer})
+    def start_answers(self, request: Request, slug: str) -> Response:
+        """Runs, and starting one."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(NewRagRunSerializer)
+        keys = given["runs"]
+        given["runs"] = RetrievalRun.objects.filter(benchmark=access.benchmark, pk__in=keys)
+        if len(given["runs"]) < len(set(keys)):
+            raise Refused("Choose retrieval runs of this benchmark.", field="runs")
+        return Response(RagRunSerializer(start(access, given)).data, status=202)
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("runs", int, description="How many retrieval runs."),
+            OpenApiParameter("baselines", bool),
+            *(OpenApiParameter(name) for name in ("harness", "k", "domain", "reasoning_effort")),
+        ],
+        responses=AgentForecastSerializer,
+    )
+    def rag_forecast(self, request: Request, slug: str) -> Response:
+        """What a run would take."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        runs = request.query_params.get("runs", "")
+        count = min(int(runs), 1_000) if runs.isascii() and runs.isdigit() else 0
+        told = forecast_of(access, request.query_params, count)
+        return Response(AgentForecastSerializer(told).data)
+
+    @extend_schema(responses=RagAnswerSerializer(many=True))
+    def rag_answers(self, request: Request, slug: str, pk: int) -> Response:
+        """The answers of a run."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return self.page(get_run(access, pk).answers.all(), RagAnswerSerializer)
+
+    @extend_schema(responses=RagAnswerSerializer)
+    def rag_answer(self, request: Request, slug: str, pk: int) -> Response:
+        """One answer."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return Response(RagAnswerSerializer(get_answer(access, pk)).data)
+
+    @extend_schema(responses=AgentForecastSerializer)
+    def grade_forecast(self, request: Request, slug: str, pk: int) -> Response:
+        """What grading a run's answers would take."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        known = endpoints.available("grader")
+        told = grade_forecast(get_run(access, pk), next(iter(known), None))
+        return Response(AgentForecastSerializer(told).data)
+
+    @extend_schema(responses=GradeRunSerializer(many=True))
+    def grade_runs(self, request: Request, slug: str) -> Response:
+        """Gradings, and starting one."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        rows = access.benchmark.grade_runs.select_related("account")
+        return self.page(rows, GradeRunSerializer)
+
+    @extend_schema(request=NewGradeRunSerializer, responses={202: GradeRunSerializer})
+    def start_grading(self, request: Request, slug: str) -> Response:
+        """Gradings, and starting one."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(NewGradeRunSerializer)
+        run = start_grading(access, get_run(access, given.pop("rag_run")), given)
+        return Response(GradeRunSerializer(run).data, status=202)
+
+    @extend_schema(responses=GradeSerializer(many=True))
+    def grades(self, request: Request, slug: str, pk: int) -> Response:
+        """The grades of a grading."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return self.page(get_grade_run(access, pk).grades.all(), GradeSerializer)
+
+    @extend_schema(parameters=_BOARD, responses=ReportTableSerializer(many=True))
+    def rag_board(self, request: Request, slug: str) -> Response:
+        """What a generator made of each system's passages: that of the run `generator`, or the
+        newest. Empty where nothing was answered yet."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        if not generators(access.benchmark):
+            return Response([])
+        return Response(as_data(boards.tables(*chosen(access, request.query_params))))
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("view", enum=[str(view) for view in VIEWS]),
+            OpenApiParameter("cell", enum=list(boards.CELLS)),
+            OpenApiParameter("outcome"),
+        ],
+        responses=RagAnswerSerializer(many=True),
+    )
+    def rag_cell(self, request: Request, slug: str, pk: int) -> Response:
+        """The answers in one cell of RAGAlign, of the source `id`."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        source = get_source(access, pk)
+        *_, queries = cell_of(access, source, request.query_params)
+        return self.page(source.answers.filter(query__in=queries), RagAnswerSerializer)
+
+
+_RUN: Any = {"pages": RUNS, "serializer_class": RagRunSerializer}
+_GRADING: Any = {"pages": GRADINGS, "serializer_class": GradeRunSerializer}
+_ALL = "b/<slug:slug>/rag-runs"
+_GRADINGS = "b/<slug:slug>/grade-runs"
+_BOARDS = "b/<slug:slug>/rag-board"
+_to = RagRoutes.as_view
+urlpatterns = [
+    path(f"{_ALL}/", _to({"get": "rag_runs", "post": "start_answers"}), name="api-rag-runs"),
+    path(f"{_ALL}/forecast/", _to({"get": "rag_forecast"}), name="api-rag-forecast"),
+    path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_RUN), name="api-rag-run"),
+    path(f"{_ALL}/<int:pk>/answers/", _to({"get": "rag_answers"}), name="api-rag-run-answers"),
+    path(
+        f"{_ALL}/<int:pk>/grading/", _to({"get": "grade_forecast"}), name="api-rag-grade-forecast"
+    ),
+    path(f"{_ALL}/<int:pk>/budget/", RunLimit.as_view(**_RUN), name="api-rag-run-budget"),
+    path(f"{_ALL}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_RUN), name="api-rag-run-verb"),
+    path("b/<slug:slug>/rag-answers/<int:pk>/", _to({"get": "rag_answer"}), name="api-rag-answer"),
+    path(
+        f"{_GRADINGS}/", _to({"get": "grade_runs", "post": "start_grading"}), name="api-grade-runs"
+    ),
+    path(f"{_GRADINGS}/<int:pk>/", OneRun.as_view(**_GRADING), name="api-grade-run"),
+    path(f"{_GRADINGS}/<int:pk>/grades/", _to({"get": "grades"}), name="api-grade-run-grades"),
+    path(
+        f"{_GRADINGS}/<int:pk>/budget/", RunLimit.as_view(**_GRADING), name="api-grade-run-budget"
+    ),
+    path(
+        f"{_GRADINGS}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_GRADING), name="api-grade-run-verb"
+    ),
+    path(f"{_BOARDS}/", _to({"get": "rag_board"}, pagination_class=None), name="api-rag-board"),
+    path(f"{_BOARDS}/cells/<int:pk>/", _to({"get": "rag_cell"}), name="api-rag-cell"),
+]

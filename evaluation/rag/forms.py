@@ -1,0 +1,76 @@
+"""Forms that set up runs of generated answers, and their grading."""
+
+from typing import Any
+
+from django import forms
+
+from corpus.models import Benchmark, RetrievalRun
+from corpus.versions.services import names
+from evaluation.rag.grading import ROLE as GRADER
+from evaluation.rag.models import HARNESSES
+from evaluation.rag.protocol.grading import REFERENCE, STRICT
+from evaluation.rag.services import LIMITS, ROLE
+from llm.endpoints import endpoint_choices
+from llm.ledger.accounts import budget_field, effort_field
+
+
+class RagForm(forms.Form):
+    """Who answers from what, and for how much."""
+
+    name = forms.CharField(max_length=190, required=False, help_text="Empty: named by its parts.")
+    runs = forms.ModelMultipleChoiceField(
+        RetrievalRun.objects.none(),
+        label="Retrieval runs",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Imported or computed: of each its lists alone are needed.",
+    )
+    baselines = forms.BooleanField(
+        label="Also without retrieval, and from the gold", required=False, initial=True
+    )
+    harness = forms.ChoiceField(choices=HARNESSES)
+    k = forms.IntegerField(label="Passages", initial=10)
+    domain = forms.ChoiceField(required=False)
+    endpoint = forms.ChoiceField(label="Model endpoint")
+    max_tokens = forms.IntegerField(
+        label="Maximum output tokens",
+        required=False,
+        help_text="Empty: 1,024 for short answers, 4,096 for long ones.",
+    )
+    temperature = forms.FloatField(min_value=0, max_value=2, initial=0.0)
+    reasoning_effort = effort_field()
+    budget_usd = budget_field()
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        known = names(benchmark)
+        runs = benchmark.retrieval_runs.order_by("name", "pk")
+        fields["runs"].queryset = runs
+        fields["runs"].initial = [run.pk for run in runs]
+        fields["runs"].label_from_instance = lambda run: ", ".join(
+            filter(None, [run.name, run.corpus_version_id and known.get(run.corpus_version_id)])
+        )
+        domains = [(each.name, each.name) for each in benchmark.domains.ready()]
+        fields["domain"].choices = [("", "All"), *domains]
+        fields["endpoint"].choices = endpoint_choices(ROLE)
+        for name, (low, high) in LIMITS.items():
+            fields[name].min_value, fields[name].max_value = low, high
+
+
+class GradeForm(forms.Form):
+    """Who grades, and how its replies are read."""
+
+    endpoint = forms.ChoiceField(label="Model endpoint")
+    profile = forms.ChoiceField(
+        choices=[
+            (STRICT, "strict: a doubtful reply is no grade"),
+            (REFERENCE, "reference: as the papers’ code"),
+        ]
+    )
+    budget_usd = budget_field()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        fields["endpoint"].choices = endpoint_choices(GRADER)

@@ -1,0 +1,240 @@
+"""Grading generated answers: a model says whether they hold the truth, or how much of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from evaluation.agents.services import note
+from evaluation.rag.models import AnswerState, Grade, GradeRun, GradeState, RagRun
+from evaluation.rag.protocol.answering import Harness, prompt_of
+from evaluation.rag.protocol.grading import (
+    PROFILES,
+    STRICT,
+    Exam,
+    Graded,
+    Grader,
+    grade,
+    grade_request,
+    role_of,
+)
+from evaluation.rag.services import check_sampling, costs, truths_of
+from kit.errors import Refused
+from kit.runs.models import RunGroup, RunStatus, wake
+from kit.runs.moves import move_run
+from kit.runs.sharing import cut
+from llm.endpoints import Endpoint, fence_key, in_role
+from llm.errors import LLMError
+from llm.gateway import Gateways
+from llm.ledger.accounts import check_budget, open_account
+from llm.profiles import likely_input, likely_thoughts
+from llm.pump import Pump
+from llm.requests import Usage
+
+ROLE: Final = "grader"
+NO_TRUTH: Final = "The query has no true answer any more."
+_LIKELY: Final = {Harness.SHORT: 5, Harness.LONG: 120}
+_ROWS: Final = 1_000
+_SAMPLE: Final = 200
+_STORED: Final = ("state", "value", "said", "call", "error")
+
+
+def start_grading(
+    *,
+    rag_run: RagRun,
+    endpoint: Endpoint,
+    actor: User | None,
+    profile: str = STRICT,
+    temperature: float = 0.0,
+    reasoning_effort: str = "",
+    budget_usd: Decimal | None = None,
+    claimed: bool = False,
+) -> GradeRun:
+    """Let a model grade every answer of a run that has ended. Raises Refused, naming the field."""
+    if profile not in PROFILES:
+        raise Refused(f"The profiles are {', '.join(PROFILES)}.", field="profile")
+    check_sampling(temperature, reasoning_effort)
+    endpoint = in_role(endpoint, ROLE)
+    check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
+    total = rag_run.answers.filter(state=AnswerState.ANSWERED).count()
+    if rag_run.status != RunStatus.DONE or not total:
+        raise Refused("Answers are graded when their run is done, and this one is not.")
+    prompt = prompt_of(role_of(Harness(rag_run.harness)))
+    with transaction.atomic():
+        run = GradeRun.objects.create(
+            benchmark=rag_run.benchmark,
+            rag_run=rag_run,
+            config={
+                "profile": profile,
+                "temperature": temperature,
+                "reasoning_effort": reasoning_effort,
+                "prompt": prompt.sha256,
+                "prompt_version": prompt.version,
+            },
+            endpoint=endpoint.name,
+            model=endpoint.default_model,
+            practice=endpoint.is_practice,
+            budget_usd=budget_usd,
+            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
+            total=total,
+            created_by=actor,
+        )
+        open_account(run)
+        note(run, actor, "start grading", answers=total)
+        if claimed:
+            run.claim()
+        else:
+            wake(run)
+    return run
+
+
+def plan(run: GradeRun) -> None:
+    """Let a grade of each answer wait, in short transactions, then cut groups. Raises LostLease."""
+    last = run.grades.order_by("-answer_id").values_list("answer_id", flat=True).first() or 0
+    keys = run.rag_run.answers.filter(state=AnswerState.ANSWERED).order_by("pk")
+    while part := list(keys.filter(pk__gt=last).values_list("pk", flat=True)[:_ROWS]):
+        with transaction.atomic():
+            run.beat()
+            Grade.objects.bulk_create(Grade(run=run, answer_id=key) for key in part)
+        last = part[-1]
+    cut(run)
+
+
+def close(run: GradeRun) -> None:
+    """Keep the grades in a sheet, source by source, and end the run."""
+    sheet = {}
+    for source in run.rag_run.sources.all():
+        run.beat()
+        rows = run.grades.filter(answer__source=source, value__isnull=False)
+        found = dict(rows.order_by().values_list("answer__query_id", "value"))
+        sheet[str(source.pk)] = [found.get(query) for query in source.sheet["queries"]]
+    run.finish(sheet=sheet)
+
+
+def retry_failed(*, run: GradeRun, actor: User | None) -> None:
+    """Grade again what got no grade, and that alone; what was paid for is read again, not asked
+    again, so that only calls without an answer can end otherwise. Raises Refused."""
+    with transaction.atomic():
+        over = (RunStatus.DONE, RunStatus.FAILED)
+        move_run(run, RunStatus.QUEUED, actor=actor, verb="retry failed grades", sources=over)
+        again = (GradeState.FAILED, GradeState.UNREADABLE)
+        if not run.grades.filter(state__in=again).update(state=GradeState.WAITING, error=""):
+            raise Refused("No grade of this run has failed.")
+        run.done = run.grades.exclude(state=GradeState.WAITING).count()
+        run.save(update_fields=["done"])
+        wake(run)
+
+
+def grader_of(run: GradeRun) -> Grader:
+    """Who grades, as it was frozen. Raises Refused where the prompt changed since."""
+    harness, config = Harness(run.rag_run.harness), run.config
+    if prompt_of(role_of(harness)).sha256 != config["prompt"]:
+        raise Refused("The grader's prompt changed since this run was made; start a new run.")
+    kept = ("profile", "temperature", "reasoning_effort")
+    return Grader(run.endpoint, run.model, harness, **{name: config[name] for name in kept})
+
+
+@dataclass(frozen=True)
+class Job:
+    """An answer that waits for its grade; without an exam the grade needs no call, or cannot be."""
+
+    row: Grade
+    exam: Exam | None
+    said: Graded | None = None
+    failure: LLMError | None = None
+
+
+class GradePump(Pump[Job, Job]):
+    """One worker's drive of its share of a grading."""
+
+    run: GradeRun
+    words = ("answer", "answers")
+
+    def prepare(self) -> None:
+        """Who grades, and the true answers read so far."""
+        self.grader = grader_of(self.run)
+        self._truths: dict[int, list[str]] = {}
+
+    def read_group(self, group: RunGroup) -> Sequence[Job]:
+        """Waiting answers with what they are held against."""
+        rows = group.within(self.run.waiting_items()).select_related("answer__query__domain")
+        found = list(rows)
+        unread = {row.answer.query_id: row.answer.query for row in found}
+        unread = {key: query for key, query in unread.items() if key not in self._truths}
+        if unread:
+            harness = self.run.rag_run.harness
+            self._truths |= truths_of(self.run.benchmark, list(unread.values()), harness)
+        return [Job(row, _exam(row, self._truths)) for row in found]
+
+    async def work(self, item: Job, gateways: Gateways) -> Job:
+        """Ask until a reply is a grade."""
+        if item.exam is None:
+            return item
+        steps = grade(item.exam, self.grader, self.key)
+        asked = next(steps)
+        try:
+            while True:
+                replies = [
+                    await gateways.complete(each, f"{each.role}:{item.row.pk}") for each in asked
+                ]
+                asked = steps.send(replies)
+        except StopIteration as end:
+            return replace(item, said=end.value)
+        except LLMError as error:
+            return replace(item, failure=error)
+
+    def store(self, results: Sequence[Job]) -> int:
+        """Grades of a group."""
+        for each in results:
+            _write(each)
+        Grade.objects.bulk_update([each.row for each in results], _STORED)
+        return len(results)
+
+
+def _exam(row: Grade, truths: Mapping[int, Sequence[str]]) -> Exam | None:
+    true = tuple(filter(str.strip, truths[row.answer.query_id]))
+    if not true or not row.answer.is_informed:
+        return None
+    return Exam(row.answer.query.text, true, tuple(row.answer.answers))
+
+
+def _write(job: Job) -> None:
+    row, said = job.row, job.said
+    row.value, row.error = None, ""
+    if said is not None:
+        row.state = GradeState.UNREADABLE if said.value is None else GradeState.GRADED
+        row.value, row.said, row.call_id = said.value, said.said, said.call or None
+    elif job.failure is not None:
+        row.state, row.error = GradeState.FAILED, job.failure.words
+    elif not row.answer.is_informed:
+        row.state, row.value = GradeState.GRADED, 0.0
+    else:
+        row.state, row.error = GradeState.FAILED, NO_TRUTH
+
+
+def forecast(rag_run: RagRun, endpoint: Endpoint | None) -> dict[str, Any]:
+    """What grading a run's answers is likely to take, by a part of them; `usd` is None without a
+    known price."""
+    harness = Harness(rag_run.harness)
+    informed = rag_run.answers.filter(state=AnswerState.ANSWERED, is_informed=True)
+    sample = list(informed.select_related("query__domain").order_by("pk")[:_SAMPLE])
+    truths = truths_of(rag_run.benchmark, [each.query for each in sample], harness)
+    who = Grader("", "", harness)
+    asked = [
+        grade_request(
+            Exam(each.query.text, tuple(truths[each.query_id]) or ("",), tuple(each.answers)),
+            who,
+            fence_key(),
+        )
+        for each in sample
+    ]
+    calls = informed.count()
+    mean = sum(map(likely_input, asked)) / len(asked) if asked else 0
+    model = endpoint.default_model if endpoint else ""
+    written = _LIKELY[harness] + likely_thoughts(model, "")
+    usage = Usage(input=round(calls * mean), output=calls * written)
+    return {"queries": calls, "calls": calls, **costs(usage, endpoint)}

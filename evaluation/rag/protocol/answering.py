@@ -1,0 +1,110 @@
+"""What a generator is asked, and how its reply becomes answers (docs/protocol.md 2.10, 4.7)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from evaluation.rag.protocol.strings import normalised
+from llm.parsing import ParseFailure, read_object
+from llm.prompts import PromptTemplate, fence
+from llm.requests import Request, object_schema
+
+NOTHING: Final = "No relevant information found."
+# What stands where a list was empty; the practice model knows it.
+NO_PASSAGE: Final = "(no document was found)"
+_PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
+_ANSWER: Final = re.compile(r'"Answer"\s*:\s*"([^"]*)"')
+_PLACEHOLDERS: Final = {
+    "rag_answer": {"query", "passages"},
+    "rag_closed": {"query"},
+    "rag_long": {"query", "passages"},
+    "rag_grader": {"query", "truths", "answers"},
+    "rag_score": {"query", "reference", "answer"},
+}
+
+
+class Harness(StrEnum):
+    """DREAM's short answers, or MARCUS's long ones."""
+
+    SHORT = "short"
+    LONG = "long"
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of an answer by default; MARCUS names no number."""
+        return 1_024 if self is Harness.SHORT else 4_096
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The prompts that it asks by."""
+        return ("rag_answer", "rag_closed") if self is Harness.SHORT else ("rag_long",)
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Who answers, as it was frozen when the run was made."""
+
+    endpoint: str
+    model: str
+    harness: Harness
+    temperature: float = 0.0
+    max_tokens: int = 1_024
+    reasoning_effort: str = ""
+
+
+@cache
+def prompt_of(role: str) -> PromptTemplate:
+    """The prompt of a role, as it comes with the app."""
+    return PromptTemplate.load(_PROMPTS / f"{role}.txt", placeholders=_PLACEHOLDERS[role])
+
+
+def answer_request(
+    question: str, passages: Sequence[str] | None, who: Generator, key: bytes
+) -> Request:
+    """The question with these passages in their order; None where there is no retrieval at all."""
+    role = who.harness.roles[-1 if passages is None else 0]
+    blocks = [
+        f"[{number}]\n{fence('passage', text, key)}"
+        for number, text in enumerate(passages or (), start=1)
+    ]
+    given = {"query": fence("query", question, key)}
+    if "passages" in _PLACEHOLDERS[role]:
+        given["passages"] = "\n\n".join(blocks) or NO_PASSAGE
+    is_short = who.harness is Harness.SHORT
+    return Request(
+        endpoint=who.endpoint,
+        role=role,
+        model=who.model,
+        messages=prompt_of(role).render(**given),
+        schema_name="rag_answer" if is_short else "",
+        schema=object_schema(Answer={"type": "string"}) if is_short else {},
+        temperature=who.temperature,
+        max_tokens=who.max_tokens,
+        reasoning_effort=who.reasoning_effort,
+    )
+
+
+def read_answers(text: str, harness: Harness) -> tuple[str, ...]:
+    """The answers in a reply; what holds nothing at all gives none.
+
+    Short ones are the JSON object's `Answer`; else, as the reference reads them, everything that
+    is written as `"Answer": "..."`; else the whole reply. A long one is the whole reply.
+    """
+    said = text.rpartition("</think>")[2].strip()
+    found: tuple[str, ...] = (said,)
+    if harness is Harness.SHORT:
+        parsed = read_object(text, "Answer")
+        value = None if isinstance(parsed, ParseFailure) else parsed.value["Answer"]
+        listed = value if isinstance(value, list) else [value]
+        texts = tuple(each for each in listed if isinstance(each, str))
+        found = texts if len(texts) == len(listed) else tuple(_ANSWER.findall(said)) or found
+    return tuple(each.strip() for each in found if each.strip())
+
+
+def has_information(answers: Sequence[str]) -> bool:
+    """Whether any says more than that nothing was found."""
+    return any(normalised(each) not in ("", normalised(NOTHING)) for each in answers)

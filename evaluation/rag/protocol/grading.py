@@ -1,0 +1,167 @@
+"""The grader of generated answers: what it is asked, and what of its reply is a grade.
+
+True or False for short answers (docs/protocol.md 2.10), 0 to 100 for long ones (4.7). Under the
+profile `strict` a reply that leaves a doubt is no grade; `reference` reads as the papers' code.
+"""
+
+import math
+import re
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from evaluation.rag.protocol.answering import Harness, prompt_of
+from llm.prompts import fence
+from llm.requests import Reply, Request
+
+# Asked once more where a reply is no grade (docs/protocol.md 1.3).
+ATTEMPTS: Final = 2
+BEST: Final = {Harness.SHORT: 1.0, Harness.LONG: 100.0}
+STRICT, REFERENCE = "strict", "reference"
+PROFILES: Final = (STRICT, REFERENCE)
+# DREAM's 500; MARCUS's grader reasons first.
+_MAX_TOKENS: Final = {Harness.SHORT: 500, Harness.LONG: 2_000}
+_WORD: Final = re.compile(r"(?<!\w)(True|False)(?!\w)")
+_NEGATED: Final = re.compile(r"\b(?:not|nor|never|neither)\W+$|n['’]t\W+$", re.IGNORECASE)
+_SCORE: Final = re.compile(
+    r"[\s:*_]*([0-9]{1,3}(?:\.[0-9]+)?)[\s*_]*(?:(?:/|of|out of)\s*100|%)?[\s.*_]*"
+)
+_QUOTED_BACK: Final = 2_000
+
+
+@dataclass(frozen=True)
+class Grader:
+    """One grader, as it was frozen when the run was made; the harness decides what it gives."""
+
+    endpoint: str
+    model: str
+    harness: Harness
+    profile: str = STRICT
+    temperature: float = 0.0
+    reasoning_effort: str = ""
+
+    @property
+    def role(self) -> str:
+        """What its prompt and its calls are called."""
+        return role_of(self.harness)
+
+
+def role_of(harness: Harness) -> str:
+    """The prompt by which answers of a harness are graded."""
+    return "rag_grader" if harness is Harness.SHORT else "rag_score"
+
+
+@dataclass(frozen=True)
+class Exam:
+    """Answers to a question, with what they are held against."""
+
+    question: str
+    truths: tuple[str, ...]
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What a grader said; `value` is None where no reply could be read. `attempts` are replies
+    that could not be used, `call` the last call."""
+
+    value: float | None
+    said: str = ""
+    attempts: tuple[str, ...] = ()
+    call: int = 0
+
+
+Grading: TypeAlias = Generator[Sequence[Request], Sequence[Reply], Graded]
+
+
+def grade(exam: Exam, who: Grader, key: bytes) -> Grading:
+    """Ask until a reply is a grade, twice at most; the repair quotes the reply before."""
+    first = request = grade_request(exam, who, key)
+    attempts: list[str] = []
+    said, call = "", 0
+    for _ in range(ATTEMPTS):
+        (reply,) = yield [request]
+        said, call = reply.text, reply.call_id
+        value = read_grade(said, who.harness, who.profile)
+        if value is not None:
+            return Graded(value, said, tuple(attempts), call)
+        attempts.append(said)
+        request = _again(first, said, who.harness)
+    return Graded(None, said, tuple(attempts), call)
+
+
+def grade_request(exam: Exam, who: Grader, key: bytes) -> Request:
+    """The question to the grader."""
+    given = {"query": fence("query", exam.question, key)}
+    answers = fence("answer", "\n".join(exam.answers), key)
+    if who.harness is Harness.SHORT:
+        numbered = "\n".join(f"({n}) {text}" for n, text in enumerate(exam.truths, start=1))
+        given |= {"truths": fence("reference", numbered, key), "answers": answers}
+    else:
+        given |= {"reference": fence("reference", exam.truths[0], key), "answer": answers}
+    return Request(
+        endpoint=who.endpoint,
+        role=who.role,
+        model=who.model,
+        messages=prompt_of(who.role).render(**given),
+        schema_name="",
+        schema={},
+        temperature=who.temperature,
+        max_tokens=_MAX_TOKENS[who.harness],
+        reasoning_effort=who.reasoning_effort,
+    )
+
+
+def read_grade(text: str, harness: Harness, profile: str = STRICT) -> float | None:
+    """The grade in a reply; None where it is none."""
+    read = _verdict if harness is Harness.SHORT else _score
+    return read(text.rpartition("</think>")[2].strip(), profile)
+
+
+def _verdict(said: str, profile: str) -> float | None:
+    """The word alone; else the one of both that stands in the reply, as it was asked for.
+
+    Both words, or a negated one, leave a doubt. The reference looks for "True" first, wherever it
+    stands, then for "False", and takes what is neither for False.
+    """
+    if profile == REFERENCE:
+        return float(said == "True" or "True" in said)
+    alone = said.strip(" \t\r\n.!\"'`*_").lower()
+    if alone in ("true", "false"):
+        return float(alone == "true")
+    found = list(_WORD.finditer(said))
+    if len({each[1] for each in found}) != 1:
+        return None
+    if any(_NEGATED.search(said[: each.start()]) for each in found):
+        return None
+    return float(found[0][1] == "True")
+
+
+def _score(said: str, profile: str) -> float | None:
+    """The number behind the last `SCORE`, without the colon: from 0 to 100, and nothing else.
+
+    The reference takes any number there.
+    """
+    _, marked, rest = said.rpartition("SCORE")
+    if not marked:
+        return None
+    if profile == REFERENCE:
+        try:
+            value = float(rest.replace(":", "").strip())
+        except ValueError:
+            return None
+        return value if math.isfinite(value) else None
+    found = _SCORE.fullmatch(rest)
+    value = float(found[1]) if found else math.inf
+    return value if value <= BEST[Harness.LONG] else None
+
+
+def _again(first: Request, said: str, harness: Harness) -> Request:
+    """The same question with the reply that was no grade."""
+    form = "one word, True or False" if harness is Harness.SHORT else "REASON, then SCORE"
+    quoted = said[:_QUOTED_BACK].strip() or "(empty reply)"
+    back: tuple[dict[str, Any], ...] = (
+        {"role": "assistant", "content": quoted},
+        {"role": "user", "content": f"This is no grade. Grade again by the same rules: {form}."},
+    )
+    return replace(first, messages=(*first.messages, *back))

@@ -1,0 +1,203 @@
+"""What runs of one generator came to, as arrays of systems by queries, read from kept sheets.
+
+However many systems and queries there are, a board reads the same few statements.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+from django.db.models.fields.json import KeyTransform
+
+from corpus.models import Benchmark, Query
+from corpus.versions.services import stored
+from evaluation.metrics.alignment import majority
+from evaluation.metrics.run import Floats, Whole
+from evaluation.rag.models import GradeRun, RagRun, RagSource, SourceKind
+from evaluation.rag.protocol.answering import Harness
+from evaluation.rag.protocol.grading import BEST
+from evaluation.scores import sheets
+from evaluation.scores.models import DomainScore
+from evaluation.scores.services import GoldView
+from kit.runs.models import RunStatus
+
+VIEWS: Final = (GoldView.BASE, GoldView.REFINED)
+STRINGS: Final = {"accuracy": "accuracy", "exact": "exact match", "f1": "token F1"}
+TOGETHER: Final = "together"
+# By (gold view, measure): systems by queries.
+Retrieved: TypeAlias = Mapping[tuple[str, str], Floats]
+
+
+@dataclass(frozen=True)
+class Board:
+    """One generator: its sources as systems (rows) over queries (columns), NaN where none is.
+
+    `queries` are (key, domain, query id), by domain; `starts` are where domains begin. `outcomes`
+    are by name: `together` (the graders' majority, or mean score), `grader-N`, and the strings.
+    `graders` names the newest grading of each grader.
+    """
+
+    run: RagRun
+    systems: Sequence[RagSource]
+    queries: Sequence[tuple[int, str, str]]
+    starts: Whole
+    outcomes: Mapping[str, Floats]
+    graders: Mapping[str, str]
+    retrieved: Retrieved
+
+    @property
+    def measures(self) -> tuple[str, str, str]:
+        """What retrieval is measured by, at the number of passages that answers were given."""
+        return f"hit@{self.run.k}", f"nDCG@{self.run.k}", f"recall@{self.run.k}"
+
+    @property
+    def domains(self) -> list[str]:
+        """In the order of the columns."""
+        return list(dict.fromkeys(domain for _, domain, _ in self.queries))
+
+    def tasks(self, *tables: Floats) -> list[list[Floats]]:
+        """Of each table the columns of each domain in which every table has a value."""
+        parts = [np.split(table, self.starts[1:], axis=1) for table in tables]
+        kept = [each for each in zip(*parts, strict=True) if not any(map(_is_bare, each))]
+        return [list(part) for part in zip(*kept, strict=True)] or [[] for _ in tables]
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether the leaderboard has scored any of the systems at this number of passages."""
+        return not all(map(_is_bare, self.retrieved.values()))
+
+    def baseline(self, kind: str) -> int | None:
+        """The row of a baseline."""
+        rows = [row for row, each in enumerate(self.systems) if each.kind == kind]
+        return rows[0] if rows else None
+
+    def best(self, outcome: str) -> float:
+        """The most that an answer can have."""
+        return 1.0 if outcome in STRINGS else BEST[Harness(self.run.harness)]
+
+    def is_binary(self, outcome: str) -> bool:
+        """Whether it says right or wrong."""
+        return outcome != "f1" and self.best(outcome) == 1.0
+
+
+def generators(benchmark: Benchmark) -> list[RagRun]:
+    """The newest finished run of every generator."""
+    found: dict[tuple[object, ...], RagRun] = {}
+    for run in _done(benchmark):
+        found.setdefault(run.generator, run)
+    return list(found.values())
+
+
+def _done(benchmark: Benchmark) -> list[RagRun]:
+    return list(benchmark.rag_runs.filter(status=RunStatus.DONE).order_by("-pk"))
+
+
+def board_of(run: RagRun) -> Board:
+    """All that was answered by this run's generator; of one source the newest answers."""
+    runs = [each for each in _done(run.benchmark) if each.generator == run.generator]
+    order = {each.pk: place for place, each in enumerate(runs)}
+    newest: dict[tuple[object, ...], RagSource] = {}
+    rows = RagSource.objects.filter(run__in=runs).select_related("retrieval_run")
+    for source in sorted(rows, key=lambda each: (order[each.run_id], each.pk)):
+        newest.setdefault((source.kind, source.name, source.corpus_version_id), source)
+    kinds = [SourceKind.NONE, SourceKind.GOLD, SourceKind.RUN]
+    systems = sorted(
+        newest.values(), key=lambda each: (kinds.index(SourceKind(each.kind)), each.pk)
+    )
+    queries = _queries(run.benchmark, systems)
+    places = {key: place for place, (key, _, _) in enumerate(queries)}
+    domains = [domain for _, domain, _ in queries]
+    changed = [place for place, name in enumerate(domains) if domains[place - 1 : place] != [name]]
+    outcomes, graders = _outcomes(run, runs, systems, places)
+    return Board(
+        run=run,
+        systems=systems,
+        queries=queries,
+        starts=np.array(changed, np.int64),
+        outcomes=outcomes,
+        graders=graders,
+        retrieved=_retrieved(run, systems, queries),
+    )
+
+
+def _queries(benchmark: Benchmark, systems: Sequence[RagSource]) -> list[tuple[int, str, str]]:
+    asked = {key for source in systems for key in source.sheet["queries"]}
+    rows = Query.objects.filter(domain__benchmark=benchmark).order_by("domain__name", "pk")
+    columns = rows.values_list("pk", "domain__name", "qid")
+    return [row for row in columns if row[0] in asked]
+
+
+def _outcomes(
+    run: RagRun, runs: Sequence[RagRun], systems: Sequence[RagSource], places: Mapping[int, int]
+) -> tuple[dict[str, Floats], dict[str, str]]:
+    """By name; what all graders say together first, if any was asked."""
+
+    def table(values: Mapping[int, Sequence[float | None]]) -> Floats:
+        found = np.full((len(systems), len(places)), np.nan)
+        for row, source in enumerate(systems):
+            if source.pk in values:
+                columns = [places[key] for key in source.sheet["queries"]]
+                found[row, columns] = np.array(values[source.pk], np.float64)
+        return found
+
+    by_grader: dict[str, dict[int, Sequence[float | None]]] = {}
+    numbers: dict[str, int] = {}
+    rows = GradeRun.objects.filter(rag_run__in=runs, status=RunStatus.DONE).order_by("-pk")
+    for grading in rows:
+        numbers.setdefault(grading.grader, grading.pk)
+        known = by_grader.setdefault(grading.grader, {})
+        for key, values in grading.sheet.items():
+            known.setdefault(int(key), values)
+    graders = {f"grader-{pk}": name for name, pk in numbers.items()}
+    graded = {key: table(by_grader[name]) for key, name in graders.items()}
+    found: dict[str, Floats] = {}
+    if graded:
+        said = np.stack(list(graded.values()))
+        is_short = run.harness == Harness.SHORT
+        found[TOGETHER] = majority(said) if is_short else _mean(said)
+    for name in STRINGS:
+        graded[name] = table({source.pk: source.sheet[name] for source in systems})
+    return found | graded, graders
+
+
+def _is_bare(values: Floats) -> bool:
+    return bool(np.isnan(values).all())
+
+
+def _mean(said: Floats) -> Floats:
+    count = (~np.isnan(said)).sum(axis=0)
+    return np.divide(np.nansum(said, axis=0), count, out=np.full(said.shape[1:], np.nan),
+                     where=count > 0)  # fmt: skip
+
+
+def _retrieved(
+    run: RagRun, systems: Sequence[RagSource], queries: Sequence[tuple[int, str, str]]
+) -> Retrieved:
+    """What the leaderboard has scored of each system; a measure that it has not is left out."""
+    names = (f"hit@{run.k}", f"nDCG@{run.k}", f"recall@{run.k}")
+    places = {(domain, qid): place for place, (_, domain, qid) in enumerate(queries)}
+    rows_of = {each.retrieval_run_id: row for row, each in enumerate(systems)}
+    rows_of.pop(None, None)
+    found = {
+        (str(view), name): np.full((len(systems), len(queries)), np.nan)
+        for view in VIEWS
+        for name in names
+    }
+    versions = {each.corpus_version_id for each in systems if each.retrieval_run_id}
+    known = [sheets.latest(run.benchmark, stored(run.benchmark, key)) for key in versions]
+    scored = DomainScore.objects.filter(
+        sheet__in=[sheet for sheet in known if sheet], run__in=list(rows_of), view__in=VIEWS
+    )
+    chosen = [KeyTransform(name, "values") for name in names]
+    for run_key, domain, view, qids, *values in scored.order_by().values_list(
+        "run", "domain__name", "view", "qids", *chosen
+    ):
+        columns = [(at, places[domain, qid]) for at, qid in enumerate(qids)
+                   if (domain, qid) in places]  # fmt: skip
+        for name, of in zip(names, values, strict=True):
+            if of is not None and columns:
+                taken, placed = map(list, zip(*columns, strict=True))
+                table = found[view, name]
+                table[rows_of[run_key], placed] = np.array(of, np.float64)[taken]
+    return found

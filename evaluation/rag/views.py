@@ -1,0 +1,346 @@
+"""Screens of generated answers: runs, one answer, gradings, and the board of RAGAlign."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter, enter_unblinded
+from corpus.models import Passage, Role
+from corpus.run_pages import PayingPages
+from evaluation.agents.views import NO_ENDPOINT, READERS, asking_verbs, chosen_endpoint
+from evaluation.rag import board as boards
+from evaluation.rag import grading as grade_verbs
+from evaluation.rag import services as verbs
+from evaluation.rag.forms import GradeForm, RagForm
+from evaluation.rag.models import (
+    AnswerState,
+    GradeRun,
+    GradeState,
+    RagAnswer,
+    RagRun,
+    RagSource,
+)
+from evaluation.rag.protocol.answering import Harness
+from evaluation.rag.reading import VIEWS, Board, board_of, generators
+from evaluation.rag.running import texts_of
+from evaluation.scores.services import GoldView
+from kit import htmx
+from kit.errors import Refused
+from kit.lists.csvfile import table_response
+from kit.lists.report_tables import ReportTable
+from kit.lists.tables import Column, Filter, Table
+from llm import endpoints
+
+_ROWS = 50
+LIST = Table(
+    search=("name", "model"),
+    columns=(
+        Column("name", "Run", order=("name",)),
+        Column("model", "Generator", order=("model",)),
+        Column("harness", "Answers", order=("harness",)),
+        Column("sources", "Sources", numeric=True),
+        Column("status", "Status", order=("status",)),
+        Column("done", "Done", numeric=True),
+        Column("at", "Started", order=("created_at",)),
+    ),
+    order=("-pk",),
+)
+ANSWERS = Table(
+    filters=(
+        Filter("source", "Source"),
+        Filter("state", "State", choices=tuple(AnswerState.choices)),
+    ),
+    columns=(
+        Column("query", "Query", order=("query__domain__name", "query_id", "pk")),
+        Column("source", "Source", order=("source_id", "pk")),
+        Column("answer", "Answer"),
+        Column("accuracy", "Accuracy", order=("accuracy",), numeric=True),
+        Column("f1", "F1", order=("f1",), numeric=True),
+    ),
+    order=("pk",),
+)
+GRADES = Table(
+    filters=(Filter("state", "State", choices=tuple(GradeState.choices)),),
+    columns=(
+        Column("query", "Query", order=("answer__query_id", "pk")),
+        Column("source", "Source", order=("answer__source_id", "pk")),
+        Column("answer", "Answer"),
+        Column("value", "Grade", order=("value",), numeric=True),
+        Column("said", "What the grader said"),
+    ),
+    order=("pk",),
+)
+
+
+@require_GET
+def rag_runs(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every run of a generator."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    rows = access.benchmark.rag_runs.annotate(source_count=Count("sources"))
+    context = {"access": access, "table": LIST.read(rows, request.GET)}
+    return htmx.render(request, "evaluation/rag/runs.html", context, partial="results")
+
+
+@require_http_methods(["GET", "POST"])
+def rag_run_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Set a run up and start it."""
+    access = enter(request.user, slug, Role.ADMIN)
+    sent = request.POST if request.method == "POST" else None
+    form = RagForm(sent, benchmark=access.benchmark)
+    if sent is not None and form.is_valid():
+        try:
+            run = start(access, dict(form.cleaned_data))
+        except Refused as refusal:
+            form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
+        else:
+            return htmx.redirect(request, RUNS.url(run))
+    context = {"access": access, "form": form}
+    if not endpoints.available():
+        context["missing"] = NO_ENDPOINT
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "evaluation/rag/new.html", context)
+
+
+@require_GET
+def rag_forecast(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a run would take; a part of the page that sets one up."""
+    access = enter(request.user, slug, Role.ADMIN)
+    told = forecast_of(access, request.GET, len(request.GET.getlist("runs")))
+    context = {"access": access, "forecast": told}
+    return htmx.render(request, "evaluation/rag/forecast.html", context, partial="part")
+
+
+@require_GET
+def rag_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The run monitor of a run with its answers, and who graded them."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    counts = dict(run.answers.order_by().values_list("state").annotate(n=Count("pk")))
+    sources = [(str(each.pk), each.name) for each in run.sources.all()]
+    rows = run.answers.select_related("query__domain", "source")
+    context = RUNS.context(access, run) | {
+        "states": [(label, name, counts.get(name, 0)) for name, label in AnswerState.choices],
+        "table": ANSWERS.read(rows, request.GET, choices={"source": sources}),
+        "sources": sources,
+        "has_failed": bool(counts.get(AnswerState.FAILED)),
+    }
+    if htmx.is_fragment(request, "results"):
+        return htmx.render(request, "evaluation/rag/run.html", context, partial="results")
+    if run.status == "done" and access.is_admin and not htmx.is_fragment(request):
+        known = endpoints.available(grade_verbs.ROLE)
+        context["grade_form"] = GradeForm()
+        context["forecast"] = grade_verbs.forecast(run, next(iter(known), None))
+    context["grade_runs"] = run.grade_runs.all()
+    return RUNS.show(request, "evaluation/rag/run.html", context)
+
+
+@require_GET
+def rag_answer(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One answer with the passages behind it, the true ones, and every grade."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    answer = get_answer(access, pk)
+    texts = texts_of(answer.run, [answer])[answer.source.corpus_version_id, answer.query.domain_id]
+    known = Passage.objects.shown().filter(domain=answer.query.domain_id, pid__in=answer.passages)
+    keys = dict(known.values_list("pid", "pk"))
+    others = RagAnswer.objects.filter(query=answer.query_id, run=answer.run_id).exclude(pk=pk)
+    truths = verbs.truths_of(access.benchmark, [answer.query], answer.run.harness)
+    context = {
+        "access": access,
+        "answer": answer,
+        "passages": [(pid, keys.get(pid), texts.get(pid, "")) for pid in answer.passages],
+        "truths": truths[answer.query_id],
+        "grades": answer.grades.select_related("run"),
+        "others": others.select_related("source").order_by("source"),
+    }
+    return htmx.render(request, "evaluation/rag/answer.html", context)
+
+
+@require_POST
+def rag_grade(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Let a model grade the run's answers."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run, form = get_run(access, pk), GradeForm(request.POST)
+    with htmx.refusal_shown(request):
+        if not form.is_valid():
+            raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
+        made = start_grading(access, run, dict(form.cleaned_data))
+        messages.success(request, "The grading has begun.")
+        return htmx.redirect(request, GRADINGS.url(made))
+    return htmx.redirect(request, RUNS.url(run))
+
+
+@require_GET
+def grade_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One grading with its grades."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    run = get_grade_run(access, pk)
+    counts = dict(run.grades.order_by().values_list("state").annotate(n=Count("pk")))
+    rows = run.grades.select_related("answer__query__domain", "answer__source")
+    context = GRADINGS.context(access, run) | {
+        "states": [(label, counts.get(name, 0)) for name, label in GradeState.choices],
+        "table": GRADES.read(rows, request.GET),
+        "has_failed": bool(counts.get(GradeState.FAILED) or counts.get(GradeState.UNREADABLE)),
+    }
+    if htmx.is_fragment(request, "results"):
+        return htmx.render(request, "evaluation/rag/grading.html", context, partial="results")
+    return GRADINGS.show(request, "evaluation/rag/grading.html", context)
+
+
+@require_GET
+def rag_board(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a generator made of each system's passages, and whether retrieval foretells it."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    context: dict[str, Any] = {"access": access, "generators": generators(access.benchmark)}
+    if context["generators"]:
+        board, outcome = chosen(access, request.GET)
+        context |= {
+            "board": board,
+            "outcome": outcome,
+            "outcomes": [(each, boards.outcome_words(board, each)) for each in board.outcomes],
+            "sheets": boards.tables(board, outcome),
+            "charts": boards.charts(board, outcome),
+            "is_scored": board.is_scored,
+            "query": urlencode({"generator": board.run.pk, "outcome": outcome}),
+        }
+    return htmx.render(request, "evaluation/rag/board.html", context)
+
+
+@require_GET
+def rag_board_csv(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
+    """One table of the board as a file."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    return table_response(f"{slug}-rag-{name}.csv", table_of(access, request.GET, name))
+
+
+@require_GET
+def rag_cell(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """The queries of one cell of RAGAlign."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    source = get_source(access, pk)
+    view, cell, queries = cell_of(access, source, request.GET)
+    page = Paginator(queries, _ROWS).get_page(request.GET.get("page"))
+    rows = RagAnswer.objects.filter(source=source, query__in=list(page.object_list))
+    context = {
+        "access": access,
+        "source": source,
+        "words": boards.CELLS[cell],
+        "gold": boards.GOLD[view],
+        "page": page,
+        "answers": rows.select_related("query__domain").order_by("query__domain__name", "query"),
+        "asked": urlencode(
+            {name: request.GET.get(name, "") for name in ("view", "cell", "outcome")}
+        ),
+    }
+    return htmx.render(request, "evaluation/rag/cell.html", context)
+
+
+def start(access: Access, given: dict[str, Any]) -> RagRun:
+    """A run as a form or the API asks for it. Raises Refused."""
+    given["endpoint"] = chosen_endpoint(given.pop("endpoint"), verbs.ROLE)
+    return verbs.start_answers(
+        benchmark=access.benchmark, actor=access.user, runs=list(given.pop("runs")), **given
+    )
+
+
+def start_grading(access: Access, run: RagRun, given: dict[str, Any]) -> GradeRun:
+    """A grading as a form or the API asks for it. Raises Refused."""
+    endpoint = chosen_endpoint(given.pop("endpoint"), grade_verbs.ROLE)
+    return grade_verbs.start_grading(rag_run=run, endpoint=endpoint, actor=access.user, **given)
+
+
+def forecast_of(access: Access, params: Any, runs: int) -> dict[str, Any]:
+    """The forecast for what is chosen in the form; what cannot be read is left at its default."""
+    known = endpoints.available(verbs.ROLE)
+    endpoint = next((e for e in known if e.name == params.get("endpoint")), next(iter(known), None))
+    harness = params.get("harness")
+    harness = harness if harness in list(Harness) else Harness.SHORT.value
+    k = str(params.get("k") or "")
+    domain = params.get("domain") or ""
+    return verbs.forecast(
+        verbs.candidates(access.benchmark, harness=harness, domain=domain),
+        endpoint,
+        runs=runs,
+        harness=harness,
+        k=min(int(k), verbs.LIMITS["k"][1]) if k.isascii() and k.isdigit() else 10,
+        baselines=bool(params.get("baselines")),
+        reasoning_effort=params.get("reasoning_effort") or "",
+    )
+
+
+def chosen(access: Access, params: Any) -> tuple[Board, str]:
+    """The board of the generator that is asked for, by default the newest, and its outcome, by
+    default what the graders say, else accuracy. Raises Refused where nothing was answered."""
+    known = generators(access.benchmark)
+    if not known:
+        raise Refused("No model has answered from retrieved passages here yet.")
+    asked = [each for each in known if str(each.pk) == params.get("generator")]
+    board = board_of((asked or known)[0])
+    outcome = params.get("outcome")
+    return board, outcome if outcome in board.outcomes else next(iter(board.outcomes))
+
+
+def table_of(access: Access, params: Any, name: str) -> ReportTable:
+    """One table of the board, or 404."""
+    for sheet in boards.tables(*chosen(access, params)) if generators(access.benchmark) else ():
+        if sheet.name == name:
+            return sheet
+    raise Http404("No such table.")
+
+
+def cell_of(access: Access, source: RagSource, params: Any) -> tuple[GoldView, str, list[int]]:
+    """(gold view, cell, its queries) that are asked for, by default misses that are correct after
+    holes were filled; 404 where the board holds no such source."""
+    view = next((each for each in VIEWS if each == params.get("view")), VIEWS[-1])
+    cell = params.get("cell")
+    cell = cell if cell in boards.CELLS else "miss_correct"
+    same = [each for each in generators(access.benchmark)
+            if each.generator == source.run.generator]  # fmt: skip
+    if not same:
+        raise Http404("Nothing was answered yet.")
+    board, outcome = chosen(
+        access, {"generator": str(same[0].pk), "outcome": params.get("outcome")}
+    )
+    if not board.is_binary(outcome):
+        raise Http404("This outcome is neither right nor wrong.")
+    rows = [row for row, each in enumerate(board.systems) if each.pk == source.pk]
+    if not rows:
+        raise Http404("Newer answers of this system stand on the board.")
+    columns = boards.queries_in(board, outcome, rows[0], view, cell)
+    return view, cell, [board.queries[column][0] for column in columns]
+
+
+def get_run(access: Access, pk: int) -> RagRun:
+    """A run of this benchmark, or 404."""
+    rows = RagRun.objects.select_related("benchmark", "account", "created_by")
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+
+
+def get_source(access: Access, pk: int) -> RagSource:
+    """A source of a run, or 404."""
+    rows = RagSource.objects.select_related("run__benchmark")
+    return get_object_or_404(rows, run__benchmark=access.benchmark, pk=pk)
+
+
+def get_answer(access: Access, pk: int) -> RagAnswer:
+    """An answer of a run, or 404."""
+    rows = RagAnswer.objects.select_related("run__benchmark", "source", "query__domain")
+    return get_object_or_404(rows, run__benchmark=access.benchmark, pk=pk)
+
+
+def get_grade_run(access: Access, pk: int) -> GradeRun:
+    """A grading of this benchmark, or 404."""
+    rows = GradeRun.objects.select_related("benchmark", "account", "created_by", "rag_run")
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+
+
+RUNS = PayingPages("rag-run", get=get_run, verbs=asking_verbs(verbs.retry_failed), readers=READERS)
+GRADINGS = PayingPages(
+    "grade-run", get=get_grade_run, verbs=asking_verbs(grade_verbs.retry_failed), readers=READERS
+)

@@ -1,0 +1,232 @@
+"""Boards of known numbers: RAGAlign with its cells, correlations, uplift, gains, agreement."""
+
+import pytest
+
+from corpus.models import CleaningRun, CorpusVersion
+from evaluation.rag import board as boards
+from evaluation.rag.models import RagSource
+from evaluation.rag.reading import board_of, generators
+from kit.lists.report_tables import ReportTable
+from tests.evaluation.rag.boards import Sheets
+
+pytestmark = pytest.mark.django_db
+
+# docs/protocol.md 6.8.
+R = [1, 1, 0, 1, 0, 0, 1, 0]
+G = [1, 0, 0, 1, 1, 0, 1, 0]
+X = [0.9, 0.5, 0.1, 0.8, 0.6, 0.0, 0.7, 0.2]
+
+
+def scores(hits, gains=None) -> dict[str, dict[str, list]]:
+    """By view, before and after alike."""
+    values = {"hit@10": hits, "nDCG@10": gains or hits, "recall@10": hits}
+    return {"base": values, "refined": values}
+
+
+def cells(table: ReportTable, *named: str) -> dict[str, object]:
+    """The row that begins with these names."""
+    (row,) = [r for r in table.rows if tuple(c.value for c in r[: len(named)]) == named]
+    return {head: cell.value for head, cell in zip(table.header, row, strict=True)}
+
+
+@pytest.fixture
+def sheets() -> Sheets:
+    return Sheets(8)
+
+
+def named(sheets: Sheets, outcome: str) -> dict[str, ReportTable]:
+    return {each.name: each for each in boards.tables(board_of(sheets.run), outcome)}
+
+
+def test_rag_align_with_its_four_cells_before_and_after(sheets) -> None:
+    before = scores([0] * 8)["base"]
+    source = sheets.system("bm25", G, {"base": before, "refined": scores(R, X)["refined"]})
+    tables = named(sheets, "accuracy")
+    # R and G agree in 6 of 8: both in q0, q3, q6; neither in q2, q5, q7; q1 hits and is wrong,
+    # q4 misses and is right.
+    found = cells(tables["align"], "bm25", "after holes")
+    counts = [found[words] for words in boards.CELLS.values()]
+    assert (counts, found["RAGAlign@10"]) == ([3, 1, 1, 3], 0.75)
+    # Without a hit anywhere only the wrong answers agree: 4 of 8.
+    found = cells(tables["align"], "bm25", "before holes")
+    assert [found[words] for words in boards.CELLS.values()] == [0, 0, 4, 4]
+    assert found["RAGAlign@10"] == 0.5
+    # (.75 - .20) / .337004 * sqrt(4 * 4 / (8 * 7)) = .872357
+    found = cells(tables["correlation"], "bm25", "after holes")
+    assert found["nDCG@10"] == pytest.approx(0.872357, abs=1e-6)
+    found = cells(tables["correlation"], "bm25", "before holes")
+    assert found["nDCG@10"] is None  # s = 0
+    row = board_of(sheets.run).systems.index(source)
+    opened = boards.queries_in(board_of(sheets.run), "accuracy", row, "refined", "miss_correct")
+    assert opened == [4]
+
+
+@pytest.mark.parametrize("same", [[1] * 8, [0] * 8])
+def test_a_correlation_with_an_outcome_that_never_varies_is_undefined(sheets, same) -> None:
+    sheets.system("bm25", same, scores(R, X))
+    found = cells(named(sheets, "accuracy")["correlation"], "bm25", "after holes")
+    assert found["nDCG@10"] is None
+
+
+def test_what_is_left_given_which_queries_can_be_answered(sheets) -> None:
+    answerable = [1, 1, 0, 1, 1, 0, 1, 0]
+    sheets.source("gold", "gold evidence", answerable)
+    sheets.system("bm25", G, scores(R, X))
+    found = cells(named(sheets, "accuracy")["correlation"], "bm25", "after holes")
+    # x with z: means 3.5 / 5 and .3 / 3 where z is 1 and 0, s = .337004.
+    one = (0.7 - 0.1) / 0.337004 * (5 * 3 / (8 * 7)) ** 0.5
+    # g with z: both in 4 of 8, (4/8 - 4/8 * 5/8) / sqrt(4/8 * 4/8 * 5/8 * 3/8) = .774597.
+    other = (4 / 8 - 4 / 8 * 5 / 8) / (4 / 8 * 4 / 8 * 5 / 8 * 3 / 8) ** 0.5
+    expected = (0.872357 - one * other) / ((1 - one**2) * (1 - other**2)) ** 0.5
+    assert found["nDCG@10, given answerable"] == pytest.approx(expected, abs=1e-4)
+
+
+def test_systems_that_retrieve_better_answer_better_and_ranks_shift(sheets) -> None:
+    sheets.system("a", [1, 1, 1, 1, 0, 0, 0, 0], scores([1] * 6 + [0] * 2))
+    sheets.system("b", [1, 1, 0, 0, 0, 0, 0, 0], scores([1] * 2 + [0] * 6))
+    sheets.system("c", [1, 1, 1, 1, 1, 1, 0, 0], scores([1] * 4 + [0] * 4))
+    board = board_of(sheets.run)
+    found = cells(named(sheets, "accuracy")["systems"], "hit@10", "after holes")
+    # Hits .75, .25, .5 and answers .5, .25, .75: r = (.25 * 0 + .25 * .25) / (.125) = .5.
+    assert (found["Pearson"], found["systems"]) == (pytest.approx(0.5), 3)
+    assert found["rank changed"] == 2  # a falls to 2, c rises to 1, b stays 3
+    drawn = {each.title: str(each) for each in boards.charts(board, "accuracy")}
+    row = cells(named(sheets, "accuracy")["shift"], "a", "hit@10, after holes")
+    # Answers .25 to .75 from 0 to 100: .5 is half way. Retrieval .75 is the best.
+    scaled = (row["from 0 to 100"], row["answers from 0 to 100"], row["places won"])
+    assert scaled == (100, 50, -1)
+    (shift,) = [each for title, each in drawn.items() if "hit@10 after holes" in title]
+    assert "a falls from 1 to 2" in shift
+    assert "c rises from 2 to 1" in shift
+
+
+def test_one_system_or_equal_ones_have_no_correlation(sheets) -> None:
+    sheets.system("a", G, scores(R))
+    assert cells(named(sheets, "accuracy")["systems"], "hit@10", "after holes")["Pearson"] is None
+    sheets.system("b", G, scores(R))
+    assert cells(named(sheets, "accuracy")["systems"], "hit@10", "after holes")["Pearson"] is None
+
+
+def test_the_gain_over_no_retrieval_is_paired(sheets) -> None:
+    sheets.source("none", "no retrieval", [0, 0, 0, 0, 1, 0, 0, 0])
+    sheets.system("bm25", [1, 1, 1, 1, 1, 1, 0, 0], scores(R))
+    table = named(sheets, "accuracy")["generation"]
+    found = cells(table, "bm25")
+    # Six right against one: (6 - 1) / 8 = .625. Of the 2^8 sign patterns only those that keep all
+    # five differences on one side are as far: 2 * 2^3 of 2^8 = 1/16.
+    assert (found["accuracy"], found["over no retrieval"]) == (0.75, 0.625)
+    assert found["p"] == 1 / 16
+    (gain,) = [row[2] for row in table.rows if row[0].value == "bm25"]
+    assert gain.low is not None
+    assert gain.low > 0
+    assert cells(table, "no retrieval")["over no retrieval"] is None
+
+
+def test_what_cannot_be_read_is_left_out_and_counted_with_both_bounds(sheets) -> None:
+    source = sheets.system("bm25", G, scores(R))
+    grades = [1, 1, None, 1, 0, None, 0, 0]
+    sheets.graded("one", {source: grades})
+    found = cells(named(sheets, "together")["generation"], "bm25")
+    # 3 of 6 that were read; with the other two as 0 3 of 8, as 1 5 of 8.
+    assert found["majority of graders"] == 0.5
+    assert (found["left out"], found["left out as 0"], found["left out as best"]) == (
+        2,
+        0.375,
+        0.625,
+    )
+
+
+def test_several_graders_have_a_majority_and_an_agreement(sheets) -> None:
+    source = sheets.system("bm25", G, scores(R))
+    said = {
+        "one": [1, 1, 0, 1, 0, 0, 1, None],
+        "two": [1, 0, 0, 1, 0, 1, 0, None],
+        "three": [1, 1, 0, 0, None, 0, 1, None],
+    }
+    for model, values in said.items():
+        sheets.graded(model, {source: values})
+    board = board_of(sheets.run)
+    together = board.outcomes["together"][0].tolist()
+    assert together[:7] == [1, 1, 0, 1, 0, 0, 1]
+    assert together[7] != together[7]  # nobody said anything
+    tables = named(sheets, "together")
+    found = cells(tables["graders"], "krippendorff alpha nominal")
+    assert found["answers"] == 7
+    assert found["graders"] == 3
+    # Pairable labels: 20. Of each answer the ordered pairs that differ over m - 1: answers 1, 3, 5
+    # and 6 have (2 * 2) / 2 = 2 each, so Do = 8 / 20; 10 labels are 1 and 10 are 0, so
+    # De = 2 * 10 * 10 / (20 * 19); alpha = 1 - (8 / 20) / (200 / 380) = .24.
+    assert found["value"] == pytest.approx(0.24)
+
+
+def test_a_tie_of_graders_is_no_verdict(sheets) -> None:
+    source = sheets.system("bm25", G, scores(R))
+    sheets.graded("one", {source: [1] * 8})
+    sheets.graded("two", {source: [0] * 4 + [1] * 4})
+    together = board_of(sheets.run).outcomes["together"][0]
+    assert [value == value for value in together.tolist()] == [False] * 4 + [True] * 4
+
+
+def test_the_same_grader_asked_again_counts_once(sheets) -> None:
+    source = sheets.system("bm25", G, scores(R))
+    sheets.graded("one", {source: [0] * 8})
+    sheets.graded("one", {source: [1] * 8})
+    board = board_of(sheets.run)
+    assert len(board.graders) == 1
+    assert board.outcomes["together"][0].tolist() == [1] * 8
+
+
+def test_the_printed_gain_is_explained_and_ours_stands_below() -> None:
+    sheets = Sheets(2, harness="long")
+    for name, value in (("", 50.0), ("marcus_s", 59.0), ("marcus", 60.0)):
+        version = None
+        if name:
+            version = CorpusVersion.objects.create(
+                benchmark=sheets.benchmark, name=name, state="ready", recipe={"kind": "cleaned"}
+            )
+            CleaningRun.objects.create(
+                benchmark=sheets.benchmark, source=sheets.version, version=version, preset=name
+            )
+        source = sheets.system("bm25", [None, None], {}, version)
+        RagSource.objects.filter(pk=source.pk).update(name=f"bm25, {name or 'as loaded'}")
+        sheets.graded(name, {})
+        sheets.run.grade_runs.filter(model=name).update(sheet={str(source.pk): [value, value]})
+    table = named(sheets, "together")["gain"]
+    # (60.17 - 58.43) / (60.39 - 58.43) = 1.74 / 1.96 = .8878, not the printed 83 %.
+    assert cells(table, "printed")["relative gain"] == pytest.approx(0.8878, abs=1e-4)
+    assert "83 %" in table.notes[1]
+    assert "89 %" in table.notes[1]
+    assert cells(table, "bm25")["relative gain"] == pytest.approx(0.9)
+
+
+def test_runs_of_one_generator_stand_together_and_others_apart(sheets) -> None:
+    sheets.system("bm25", G, scores(R))
+    old = sheets.run
+    for model in ("m", "n"):
+        old.pk = None
+        old.name, old.model = f"again {model}", model
+        old.save()
+        sheets.source("none", "no retrieval", [0] * 8)
+    found = generators(sheets.benchmark)
+    assert [each.model for each in found] == ["n", "m"]
+    assert [each.name for each in board_of(found[1]).systems] == ["no retrieval", "bm25"]
+
+
+@pytest.mark.parametrize(("systems", "count"), [
+    pytest.param(2, 8, marks=pytest.mark.sample),
+    pytest.param(25, 3_657, marks=pytest.mark.slow),
+])  # fmt: skip
+def test_a_board_reads_few_statements_however_large_it_is(
+    systems, count, django_assert_max_num_queries
+) -> None:
+    sheets = Sheets(count)
+    correct = [n % 2 for n in range(count)]
+    sheets.source("none", "no retrieval", [0] * count)
+    sheets.source("gold", "gold evidence", [1] * count)
+    made = [sheets.system(f"s{n}", correct, scores(correct)) for n in range(systems)]
+    sheets.graded("one", dict.fromkeys(made, correct))
+    with django_assert_max_num_queries(9):
+        board = board_of(sheets.run)
+        tables = boards.tables(board, "together")
+    assert len(tables[0].rows) == systems + 2
+    assert cells(tables[1], "s0", "after holes")["RAGAlign@10"] == 1.0
