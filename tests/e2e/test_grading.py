@@ -1,0 +1,65 @@
+"""Answers of search agents in a browser: run, judged, drawn, and scored blind by keyboard."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.test_screens import HOME, LOOKS, TOO_WIDE, enter  # noqa: F401  (a fixture)
+
+pytestmark = pytest.mark.e2e
+
+
+def test_answers_of_an_agent_are_scored_by_one_digit_each(enter, axe) -> None:  # noqa: F811
+    admin = enter("admin", "light").page
+    admin.goto(f"{HOME}agents/new/")
+    admin.get_by_role("button", name="Start").click()
+    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=60_000)
+    admin.reload()
+    admin.get_by_role("button", name="Judge its answers").click()
+    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=60_000)
+    admin.reload()
+    admin.get_by_text("Bridge to another judge").click()
+    assert axe(admin) == []
+    admin.goto(f"{HOME}judge-samples/")
+    admin.locator("#id_runs option").first.click()
+    admin.locator("main h1").focus()
+    admin.keyboard.press("Control+Enter")
+    expect(admin.get_by_role("heading", name="Sample 1")).to_be_visible()
+    assert axe(admin) == []
+
+    expert = enter("annotator-1", "light").page
+    expert.goto("/")
+    expert.get_by_role("link", name="Answers to score blind").click()
+    expect(expert.get_by_role("heading", name="Score an answer")).to_be_visible()
+    assert axe(expert) == []
+    groups = expert.locator(".weight").count()
+    for digit in ["5"] + ["1"] * (groups - 2) + ["4"]:
+        expert.keyboard.press(digit)
+    expect(expert.locator(".weight :checked")).to_have_count(groups)
+    assert expert.locator("[name=a1]:checked").get_attribute("value") == "0.5"
+    assert expert.locator("[name=quality]:checked").get_attribute("value") == "4"
+    # Within a group a digit is another score of the same aspect.
+    expert.locator("[name=a1]:checked").focus()
+    expert.keyboard.press("0")
+    assert expert.locator("[name=a1]:checked").get_attribute("value") == "0"
+    expert.keyboard.press("n")
+    expert.keyboard.type("Thin on why.")
+    expert.keyboard.press("Control+Enter")
+    expect(expert.get_by_text("Your scores are kept.")).to_be_visible()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_what_judges_are_worth_fits_every_window(enter, axe, look: str) -> None:  # noqa: F811
+    pages = {
+        "annotator-1": ["answers/grade/"],
+        "admin": ["judge-samples/", "judge-samples/1/", "agent-board/", "agent-board/calibration/"],
+    }
+    faults = []
+    for person, paths in pages.items():
+        visitor = enter(person, look)
+        for path in paths:
+            assert visitor.open(f"{HOME}{path}").status == 200
+            if (excess := visitor.page.evaluate(TOO_WIDE)) > 0:
+                faults.append(f"{path}: {excess} px too wide")
+            faults += [f"{path}: {fault}" for fault in axe(visitor.page)]
+        assert visitor.complaints == []
+    assert faults == []
