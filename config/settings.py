@@ -167,6 +167,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "kit.account.entering.SecondFactorGate",
     "django.contrib.messages.middleware.MessageMiddleware",
     "annotate.drafts.middleware.DraftsSettledMiddleware",
     "kit.uploads.UploadLimitMiddleware",
@@ -279,6 +280,9 @@ vars().update(read_mail_server(EMAIL_URL))
 EMAIL_TIMEOUT = 20
 # From whom mail comes.
 DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", default="Assay <assay@localhost>")
+# Who must have a second factor: nobody (empty), or staff, which is also every benchmark's admins.
+REQUIRE_SECOND_FACTOR = env.str("REQUIRE_SECOND_FACTOR", default="")
+check_choice("REQUIRE_SECOND_FACTOR", REQUIRE_SECOND_FACTOR, ("", "staff"))
 # Days a one-time sign-in link stays good.
 SIGN_IN_LINK_DAYS = env.int("SIGN_IN_LINK_DAYS", default=7)
 # Another site may live beside ours on the same host.

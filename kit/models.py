@@ -146,6 +146,24 @@ class ProviderIdentity(models.Model):
         return f"identity {self.pk} of user {self.user_id}"
 
 
+class SecondFactor(models.Model):
+    """What a person shows beside their password: the code of an app whose secret follows from
+    `salt` and SEED_KEY (kit/account/factor.py), or a recovery code."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor"
+    )
+    salt = models.CharField(max_length=32)
+    # The time step of the last code that let the person in: none so early does so again.
+    last_step = models.BigIntegerField()
+    # Hashes of the recovery codes that are left.
+    codes = models.JSONField(default=list)
+    set_up_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"second factor of user {self.user_id}"
+
+
 class Tries(models.Model):
     """How often something was tried by one person or address in the time that is running."""
 

@@ -108,6 +108,9 @@ def lift(*, row: Tries, who: str, actor: User) -> None:
 # Argon2 lets a guesser through some tens of times a second; a lab may share one address.
 PASSWORDS = Limit("password", minutes=15, person=10, address=100)
 LINKS = Limit("link", minutes=60, person=3, address=30)
+# Of a million codes three are good at a time; who tries them has the password already.
+CODES = Limit("code", minutes=15, person=5, address=100)
+LIMITS = (PASSWORDS, LINKS, CODES)
 
 
 def client_address(request: HttpRequest) -> str:
