@@ -16,6 +16,7 @@ from config.safety import (
     check_choice,
     check_environment,
     check_groups,
+    check_header,
     check_networks,
     check_path,
     check_provider,
@@ -260,6 +261,15 @@ AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 if OIDC_ISSUER:
     check_provider(OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET)
     AUTHENTICATION_BACKENDS.append("kit.account.provider.ProviderBackend")
+# A header in which one of TRUSTED_PROXIES says who is there, such as X-Forwarded-User; and whether
+# who has no account gets one.
+TRUSTED_HEADER = env.str("TRUSTED_HEADER", default="")
+TRUSTED_HEADER_NEW_PEOPLE = env.bool("TRUSTED_HEADER_NEW_PEOPLE", default=False)
+check_header(TRUSTED_HEADER, TRUSTED_PROXIES)
+if TRUSTED_HEADER:
+    AUTHENTICATION_BACKENDS.append("kit.account.header.HeaderBackend")
+    _after = MIDDLEWARE.index("django.contrib.messages.middleware.MessageMiddleware") + 1
+    MIDDLEWARE.insert(_after, "kit.account.header.TrustedHeaderMiddleware")
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",

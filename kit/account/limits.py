@@ -22,6 +22,7 @@ from kit import audit
 from kit.models import Tries
 
 _ADDRESS = "address:"
+_THIS_MACHINE = "127.0.0.1"
 
 
 class TooMany(Exception):
@@ -120,7 +121,7 @@ def client_address(request: HttpRequest) -> str:
     TRUSTED_PROXIES did: what stands before is the sender's own word. A socket file has no address:
     only this machine's proxy opens one.
     """
-    found = _parse(request.META.get("REMOTE_ADDR") or "127.0.0.1")
+    found = _parse(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
     said = request.headers.get("X-Forwarded-For", "").split(",")
     while said and found is not None and _is_trusted(found, settings.TRUSTED_PROXIES):
         before = _parse(said.pop())
@@ -132,6 +133,12 @@ def client_address(request: HttpRequest) -> str:
     return (
         str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else str(found)
     )
+
+
+def is_proxy(request: HttpRequest) -> bool:
+    """Whether the peer itself is one of TRUSTED_PROXIES."""
+    found = _parse(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
+    return found is not None and _is_trusted(found, settings.TRUSTED_PROXIES)
 
 
 def _digest(person: str) -> str:

@@ -13,6 +13,8 @@ from django.db import IntegrityError, transaction
 
 from kit import audit
 from kit.account import erasing
+from kit.account.header import PROXY
+from kit.account.identities import link_identity
 from kit.account.links import end_links
 from kit.account.names import check_name, taken_names
 from kit.errors import Refused
@@ -48,6 +50,18 @@ def rename(*, person: User, actor: User | None, username: str) -> None:
         # Without the names: whoever is erased later must be found in no event.
         audit.record(actor=actor, verb="rename account", target=held)
     person.username = held.username
+
+
+def name_by_proxy(*, person: User, name: str) -> None:
+    """Whom the proxy of TRUSTED_HEADER calls `name` gets in as this person, and no earlier name.
+
+    Sessions end. Raises Refused where the name, or the person elsewhere, is linked already.
+    """
+    with transaction.atomic():
+        held = _hold(person, None)
+        ProviderIdentity.objects.filter(user=held, issuer=PROXY).delete()
+        _end_every_session(held)
+        link_identity(user=held, issuer=PROXY, subject=name, actor=None)
 
 
 def take_factor(*, person: User, actor: User | None) -> None:

@@ -1,4 +1,4 @@
-"""One account from the terminal: deactivated, renamed, without its second factor, erased."""
+"""One account from the terminal: deactivated, renamed, linked, freed of its factor, erased."""
 
 from typing import Any
 
@@ -19,6 +19,11 @@ class Command(BaseCommand):
         verb.add_argument("--reactivate", action="store_true")
         verb.add_argument("--rename", metavar="NAME")
         verb.add_argument(
+            "--header-name",
+            metavar="NAME",
+            help="who the proxy of TRUSTED_HEADER calls NAME gets in as this person",
+        )
+        verb.add_argument(
             "--take-factor",
             action="store_true",
             help="the person lost the second factor, and signs in without until they set one up",
@@ -38,6 +43,8 @@ class Command(BaseCommand):
                 people.rename(person=person, actor=None, username=options["rename"])
             elif options["erase"]:
                 self.stdout.write(people.erase(person=person, actor=None))
+            elif name := options["header_name"]:
+                people.name_by_proxy(person=person, name=name)
             elif options["take_factor"]:
                 people.take_factor(person=person, actor=None)
             elif options["deactivate"]:
