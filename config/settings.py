@@ -171,6 +171,7 @@ MIDDLEWARE = [
     "kit.account.entering.SecondFactorGate",
     "django.contrib.messages.middleware.MessageMiddleware",
     "annotate.drafts.middleware.DraftsSettledMiddleware",
+    "corpus.hidden.recorded_reads",
     "kit.uploads.UploadLimitMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

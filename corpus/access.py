@@ -92,7 +92,10 @@ def enter(
         raise NeedsFactor
     if request is not None and request.method not in _LOOKS and not even_archived:
         refuse_archived(found.benchmark)
-    return Access(user=user, benchmark=found.benchmark, membership=found)
+    access = Access(user=user, benchmark=found.benchmark, membership=found)
+    if request is not None:
+        request.entered = access  # type: ignore[attr-defined]
+    return access
 
 
 def enter_unblinded(user: User | AnonymousUser, slug: str, *roles: str) -> Access:
