@@ -119,6 +119,16 @@ def check_networks(given: list[str]) -> None:
             ) from None
 
 
+def check_header(name: str, proxies: list[str]) -> None:
+    """Raise ImproperlyConfigured for what is no header, or where no proxy is trusted to say it."""
+    if name and not re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", name):
+        raise ImproperlyConfigured(
+            f"TRUSTED_HEADER is {name!r}; it must be a header such as X-Forwarded-User."
+        )
+    if name and not proxies:
+        raise ImproperlyConfigured("TRUSTED_HEADER needs TRUSTED_PROXIES: who else could say it?")
+
+
 def check_provider(issuer: str, client: str, secret: str) -> None:
     """Raise ImproperlyConfigured where an identity provider is named by halves, or without TLS."""
     if not (client and secret):

@@ -16,6 +16,7 @@ from config.safety import (
     check_choice,
     check_environment,
     check_groups,
+    check_header,
     check_networks,
     check_path,
     check_provider,
@@ -167,8 +168,10 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "kit.account.entering.SecondFactorGate",
     "django.contrib.messages.middleware.MessageMiddleware",
     "annotate.drafts.middleware.DraftsSettledMiddleware",
+    "corpus.hidden.recorded_reads",
     "kit.uploads.UploadLimitMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -259,6 +262,15 @@ AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 if OIDC_ISSUER:
     check_provider(OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET)
     AUTHENTICATION_BACKENDS.append("kit.account.provider.ProviderBackend")
+# A header in which one of TRUSTED_PROXIES says who is there, such as X-Forwarded-User; and whether
+# who has no account gets one.
+TRUSTED_HEADER = env.str("TRUSTED_HEADER", default="")
+TRUSTED_HEADER_NEW_PEOPLE = env.bool("TRUSTED_HEADER_NEW_PEOPLE", default=False)
+check_header(TRUSTED_HEADER, TRUSTED_PROXIES)
+if TRUSTED_HEADER:
+    AUTHENTICATION_BACKENDS.append("kit.account.header.HeaderBackend")
+    _after = MIDDLEWARE.index("django.contrib.messages.middleware.MessageMiddleware") + 1
+    MIDDLEWARE.insert(_after, "kit.account.header.TrustedHeaderMiddleware")
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
@@ -279,6 +291,9 @@ vars().update(read_mail_server(EMAIL_URL))
 EMAIL_TIMEOUT = 20
 # From whom mail comes.
 DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", default="Assay <assay@localhost>")
+# Who must have a second factor: nobody (empty), or staff, which is also every benchmark's admins.
+REQUIRE_SECOND_FACTOR = env.str("REQUIRE_SECOND_FACTOR", default="")
+check_choice("REQUIRE_SECOND_FACTOR", REQUIRE_SECOND_FACTOR, ("", "staff"))
 # Days a one-time sign-in link stays good.
 SIGN_IN_LINK_DAYS = env.int("SIGN_IN_LINK_DAYS", default=7)
 # Another site may live beside ours on the same host.

@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 
 from corpus.benchmarks.views import home
 from kit import views
+from kit.account import factor_views as factor
 from kit.account import people_views as people
 from kit.account import views as account
 from kit.account.links import LINK_ROUTE
@@ -18,6 +19,7 @@ urlpatterns = [
     path("", home, name="home"),
     path("sign-in/", views.SignIn.as_view(), name="sign-in"),
     path("sign-in/new-link/", views.sign_in_ask, name="sign-in-ask"),
+    path("sign-in/code/", views.sign_in_code, name="sign-in-code"),
     path(LINK_ROUTE, views.sign_in_link, name="sign-in-link"),
     path("sign-in-requests/", views.sign_in_requests, name="sign-in-requests"),
     path("sign-in-requests/<int:pk>/link/", views.sign_in_hand, name="sign-in-hand"),
@@ -27,6 +29,8 @@ urlpatterns = [
     path("people/<int:pk>/<slug:verb>/", people.person_verb, name="site-person-verb"),
     path("account/", account.account, name="account"),
     path("account/password/", views.choose_password_page, name="choose-password"),
+    path("account/second-factor/", factor.second_factor, name="second-factor"),
+    path("account/second-factor/change/", factor.second_factor_change, name="second-factor-change"),
     path("account/token/", account.account_token, name="account-token"),
     path(
         "account/token/<int:pk>/revoke/", account.account_token_revoke, name="account-token-revoke"

@@ -14,6 +14,7 @@ from django.http import Http404
 
 from corpus.benchmarks.archive import refuse_archived
 from corpus.models import Benchmark, Membership, Passage, Query, Role
+from kit.account.factor import NeedsFactor, lacks_factor
 from kit.account.tokens import may_administer
 from kit.database.prepared import Prepared
 from kit.health.logs import request_now
@@ -73,7 +74,8 @@ def enter(
 ) -> Access:
     """Fetch the benchmark for this person; with roles, require one of them.
 
-    Raises Http404 for strangers, PermissionDenied for members without any of the roles, and
+    Raises Http404 for strangers, PermissionDenied for members without any of the roles and for
+    admins without the second factor that the site asks for, and
     Refused for a request that would write into an archived benchmark, unless `even_archived`.
     """
     if not isinstance(user, User):
@@ -86,9 +88,14 @@ def enter(
     if roles and not set(roles) & set(found.roles):
         raise PermissionDenied(f"This needs the role {' or '.join(roles)}.")
     request = request_now.get()
+    if Role.ADMIN in found.roles and lacks_factor(request):
+        raise NeedsFactor
     if request is not None and request.method not in _LOOKS and not even_archived:
         refuse_archived(found.benchmark)
-    return Access(user=user, benchmark=found.benchmark, membership=found)
+    access = Access(user=user, benchmark=found.benchmark, membership=found)
+    if request is not None:
+        request.entered = access  # type: ignore[attr-defined]
+    return access
 
 
 def enter_unblinded(user: User | AnonymousUser, slug: str, *roles: str) -> Access:

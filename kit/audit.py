@@ -1,6 +1,9 @@
 """Writing events."""
 
+import json
 from collections.abc import Iterable
+from datetime import date
+from hashlib import sha256
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -56,6 +59,21 @@ def record_each(
     recording.send(sender=None, scope=scope, verb=verb)
     events = [_event(actor, verb, target, scope, data) for target, data in changes]
     return len(Event.objects.bulk_create(events))
+
+
+def record_once(
+    *, actor: User, verb: str, target: models.Model, scope: str, data: dict[str, Any], day: date
+) -> None:
+    """Note what changed nothing, such as a read: one event a day, whoever asks how often.
+
+    It is nobody's decision: a sign-in link by somebody else stands among the details alone.
+    """
+    event = _event(actor, verb, target, scope, data)
+    if event.link_id is not None:
+        event.data, event.link_id = {**data, "link": event.link_id}, None
+    key = [actor.pk, verb, event.target_type, event.target_id, scope, data, day.isoformat()]
+    event.once = sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+    Event.objects.bulk_create([event], ignore_conflicts=True)
 
 
 def link_of(request: HttpRequest | None) -> int | None:

@@ -12,7 +12,10 @@ from kit.runs.workers import Worker as Worker
 
 
 class Event(models.Model):
-    """Who did what to what: append-only, written in the transaction of the change itself."""
+    """Who did what to what: append-only, written in the transaction of the change itself.
+
+    Reads of what is hidden from others are events as well, without a change.
+    """
 
     at = models.DateTimeField(auto_now_add=True)
     actor = models.ForeignKey(
@@ -27,9 +30,17 @@ class Event(models.Model):
     link = models.ForeignKey(
         "SignInLink", null=True, on_delete=models.PROTECT, related_name="events", db_index=False
     )
+    # Null: a change. Else it changed nothing, and stands here once under this hash
+    # (audit.record_once).
+    once = models.CharField(max_length=64, null=True)
 
     class Meta:
         ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["once"], condition=Q(once__isnull=False), name="event_once"
+            )
+        ]
         indexes = [
             models.Index(fields=["target_type", "target_id"]),
             # Few are.
@@ -144,6 +155,24 @@ class ProviderIdentity(models.Model):
 
     def __str__(self) -> str:
         return f"identity {self.pk} of user {self.user_id}"
+
+
+class SecondFactor(models.Model):
+    """What a person shows beside their password: the code of an app whose secret follows from
+    `salt` and SEED_KEY (kit/account/factor.py), or a recovery code."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="second_factor"
+    )
+    salt = models.CharField(max_length=32)
+    # The time step of the last code that let the person in: none so early does so again.
+    last_step = models.BigIntegerField()
+    # Hashes of the recovery codes that are left.
+    codes = models.JSONField(default=list)
+    set_up_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"second factor of user {self.user_id}"
 
 
 class Tries(models.Model):

@@ -5,7 +5,7 @@ import time
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login, update_session_auth_hash
+from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
@@ -20,8 +20,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from kit import audit, htmx
-from kit.account.forms import AskForm, SignInForm, too_many_words
-from kit.account.limits import LINKS, PASSWORDS, TooMany, lift
+from kit.account.entering import BY_LINK, begin, let_in, who_waits
+from kit.account.forms import AskForm, CodeForm, SignInForm, too_many_words
+from kit.account.limits import LIMITS, LINKS, TooMany, lift
 from kit.account.links import (
     ask_for_link,
     choose_password,
@@ -30,11 +31,9 @@ from kit.account.links import (
     use_link,
     waiting_requests,
 )
-from kit.account.sessions import warn_of_links
 from kit.errors import is_passing, is_too_long
-from kit.models import LinkRequest
+from kit.models import Tries
 
-_BY_LINK = "by_link_at"
 # For so long after signing in by a link a person may choose a password without the old one.
 _FORGOTTEN_SECONDS = 60 * 60
 
@@ -51,18 +50,36 @@ class SignIn(LoginView):
     extra_context = {"has_provider": bool(settings.OIDC_ISSUER)}
 
     def form_valid(self, form: BaseForm) -> HttpResponse:
-        """Whoever is in needs no link."""
+        """In, or asked for the code."""
         user = form.get_user()  # type: ignore[attr-defined]
-        LinkRequest.objects.filter(user=user).delete()
-        warn_of_links(self.request, user)
-        return super().form_valid(form)  # type: ignore[arg-type]
+        return redirect(begin(self.request, user, url=self.get_success_url()))
 
     def form_invalid(self, form: BaseForm) -> HttpResponse:
         """The form with what is wrong; 429 where nobody looked at the password."""
         response = super().form_invalid(form)  # type: ignore[arg-type]
-        if error := form.too_many:  # type: ignore[attr-defined]
-            response.status_code, response["Retry-After"] = 429, str(error.seconds)
-        return response
+        return _with_wait(response, form.too_many)  # type: ignore[attr-defined]
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def sign_in_code(request: HttpRequest) -> HttpResponse:
+    """The code of who has a second factor and said their password, or came by a link."""
+    waiting = who_waits(request)
+    if waiting is None:
+        messages.warning(request, "Sign in again: a code is asked for within ten minutes.")
+        return redirect("sign-in")
+    form = CodeForm(request, waiting.user, request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        return redirect(let_in(request, waiting, by_code=True))
+    show = htmx.invalid if form.is_bound else htmx.render
+    return _with_wait(show(request, "kit/sign_in_code.html", {"form": form}), form.too_many)
+
+
+def _with_wait(response: HttpResponse, error: TooMany | None) -> HttpResponse:
+    if error is not None:
+        response.status_code, response["Retry-After"] = 429, str(error.seconds)
+    return response
 
 
 @login_not_required
@@ -97,15 +114,9 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
         used = use_link(token)
         if used is not None:
             user = used.user
-            is_first = user.last_login is None
-            warn_of_links(request, user, used_now=token)
-            login(request, user, backend="django.contrib.auth.backends.ModelBackend")
-            request.session[_BY_LINK] = time.time()
-            if used.made_by_id not in (None, user.pk):
-                request.session[audit.BY_OTHER] = used.pk
-            messages.success(request, f"You are signed in as {user.get_username()}.")
-            asks = is_first or user.has_usable_password()
-            return redirect("choose-password" if asks else "home")
+            asks = user.last_login is None or user.has_usable_password()
+            url = reverse("choose-password" if asks else "home")
+            return redirect(begin(request, user, url=url, link=used))
     link = find_link(token)
     status = 200 if link else 404
     return htmx.render(request, "kit/sign_in_link.html", {"link": link}, status=status)
@@ -114,7 +125,7 @@ def sign_in_link(request: HttpRequest, token: str) -> HttpResponse:
 def needs_old_password(request: HttpRequest) -> bool:
     """Whether the person must say the old password to choose another: not right after a link."""
     assert isinstance(request.user, User)
-    came_at = request.session.get(_BY_LINK, 0)
+    came_at = request.session.get(BY_LINK, 0)
     is_fresh = time.time() - came_at < _FORGOTTEN_SECONDS
     return request.user.has_usable_password() and not is_fresh
 
@@ -140,7 +151,7 @@ def keep_password(request: HttpRequest, password: str) -> None:
     was_first = not request.user.has_usable_password()
     tokens = choose_password(user=request.user, password=password)
     update_session_auth_hash(request, request.user)
-    request.session.pop(_BY_LINK, None)
+    request.session.pop(BY_LINK, None)
     said = "Your password is set. Use it to sign in from now on. You are signed out elsewhere."
     if was_first:
         # Nobody else has a way in any more: what is done from here on is the person's own.
@@ -155,7 +166,7 @@ def keep_password(request: HttpRequest, password: str) -> None:
 def sign_in_requests(request: HttpRequest) -> HttpResponse:
     """For staff: who waits for a link, and who has no tries left."""
     _staff(request)
-    context = {"requests": waiting_requests(), "locked": PASSWORDS.locked() + LINKS.locked()}
+    context = {"requests": waiting_requests(), "locked": _locked()}
     return htmx.render(request, "kit/sign_in_requests.html", context)
 
 
@@ -163,7 +174,7 @@ def sign_in_requests(request: HttpRequest) -> HttpResponse:
 def sign_in_lift(request: HttpRequest, pk: int) -> HttpResponse:
     """Staff give a person or an address all tries again."""
     actor = _staff(request)
-    locked = {row.pk: (row, who) for row, who in PASSWORDS.locked() + LINKS.locked()}
+    locked = {row.pk: (row, who) for row, who in _locked()}
     if pk in locked:
         row, who = locked[pk]
         lift(row=row, who=who, actor=actor)
@@ -182,6 +193,10 @@ def sign_in_hand(request: HttpRequest, pk: int) -> HttpResponse:
         context = {"person": asked.user, "link": request.build_absolute_uri(path)}
         return htmx.render(request, "kit/sign_in_hand.html", context)
     return htmx.redirect(request, reverse("sign-in-requests"))
+
+
+def _locked() -> list[tuple[Tries, str]]:
+    return [each for limit in LIMITS for each in limit.locked()]
 
 
 def _staff(request: HttpRequest) -> User:

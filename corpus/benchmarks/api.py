@@ -307,12 +307,15 @@ class PersonLink(Route):
 
 
 class Events(Route):
-    """The record: everything that people and machines changed, the latest first."""
+    """The record: everything that people and machines changed, and who read what is hidden from
+    voters, the latest first."""
 
     @extend_schema(
         responses=EventSerializer(many=True),
         parameters=[
-            OpenApiParameter("about", str, description="people, settings, labels or releases."),
+            OpenApiParameter(
+                "about", str, description="people, settings, labels, releases, reads."
+            ),
             OpenApiParameter("by", str, description="The number of a user, or machine."),
             OpenApiParameter(
                 "q", str, description="A part of the verb, or the id of what was changed."

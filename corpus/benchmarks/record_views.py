@@ -32,6 +32,7 @@ _ABOUT: Final = {
     ),
     "releases": ("Releases", ("evaluation.release", "evaluation.releasepush")),
 }
+_READS: Final = "reads"
 _MACHINE: Final = "machine"
 
 
@@ -42,17 +43,25 @@ def _by(events: QuerySet[Event], value: str) -> QuerySet[Event]:
 
 
 def _about(events: QuerySet[Event], value: str) -> QuerySet[Event]:
-    return events.filter(target_type__in=_ABOUT[value][1]) if value in _ABOUT else events.none()
+    if value == _READS:
+        return events.filter(once__isnull=False)
+    if value not in _ABOUT:
+        return events.none()
+    return events.filter(target_type__in=_ABOUT[value][1], once=None)
 
 
 def _with(events: QuerySet[Event], words: str) -> QuerySet[Event]:
     return events.filter(Q(verb__icontains=words) | Q(target_id=words))
 
 
+_CHOICES: Final = [
+    *((key, label) for key, (label, _) in _ABOUT.items()),
+    (_READS, "Reads of hidden material"),
+]
 RECORD = Table(
     search=_with,
     filters=(
-        Filter("about", "About", [(k, label) for k, (label, _) in _ABOUT.items()], apply=_about),
+        Filter("about", "About", _CHOICES, apply=_about),
         Filter("by", "By", apply=_by),
     ),
     columns=(

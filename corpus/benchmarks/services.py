@@ -182,7 +182,7 @@ def add_people(
 
 def has_decided(user: User) -> bool:
     """Whether something stands under the person's name, which a link's holder could add to."""
-    return Event.objects.filter(actor=user).exists()
+    return Event.objects.filter(actor=user, once=None).exists()
 
 
 def _invite(

@@ -145,7 +145,9 @@ def licences(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _what_people_did(slug: str) -> QuerySet[Event]:
     """The latest events that have a person; the machine's are many and have pages of their own."""
-    return Event.objects.filter(scope=slug, actor__isnull=False).select_related("actor")[:12]
+    return (
+        Event.objects.filter(scope=slug, actor__isnull=False, once=None).select_related("actor")
+    )[:12]
 
 
 def _is_staff(request: HttpRequest) -> bool:

@@ -154,7 +154,7 @@ def _read_on(webhook: Webhook) -> None:
     now = timezone.now()
     found = Event.objects.filter(scope=webhook.benchmark.slug, pk__gt=webhook.seen)
     told = webhook.deliveries.filter(event_id__gt=webhook.seen).values("event_id")
-    new = found.filter(target_type__in=types).exclude(pk__in=told).order_by("pk")
+    new = found.filter(target_type__in=types, once=None).exclude(pk__in=told).order_by("pk")
     rows = [Delivery(webhook=webhook, event=event, due_at=now) for event in new[:1_000]]
     if rows:
         Delivery.objects.bulk_create(rows, ignore_conflicts=True)  # another worker may be first

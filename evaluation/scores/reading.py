@@ -148,7 +148,8 @@ _UNRELATED = (
 
 def last_event(benchmark: Benchmark) -> int:
     """The last event that could; 0 without any."""
-    events = Event.objects.filter(scope=benchmark.slug).exclude(target_type__in=_UNRELATED)
+    events = Event.objects.filter(scope=benchmark.slug, once=None)
+    events = events.exclude(target_type__in=_UNRELATED)
     return events.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 

@@ -78,13 +78,22 @@ class AccountSerializer(serializers.ModelSerializer):
 
     state = serializers.SerializerMethodField()
 
+    has_second_factor = serializers.SerializerMethodField()
+
     class Meta:
         model = User
-        fields = ["id", "username", "state", "is_staff", "date_joined", "last_login"]
+        fields = [
+            *("id", "username", "state", "is_staff", "has_second_factor"),
+            *("date_joined", "last_login"),
+        ]
 
     def get_state(self, person: User) -> str:
         """active, deactivated or erased."""
         return state_of(person)
+
+    def get_has_second_factor(self, person: User) -> bool:
+        """Whether a code is asked for when the person signs in."""
+        return hasattr(person, "second_factor")
 
 
 class UsernameSerializer(serializers.Serializer):
@@ -100,13 +109,16 @@ class Accounts(Route):
         responses=AccountSerializer(many=True),
         parameters=[
             OpenApiParameter("state", str, description="active, deactivated or erased."),
+            OpenApiParameter("factor", str, description="yes or no: a second factor."),
             OpenApiParameter("way", str, description="password, provider or links."),
             OpenApiParameter("q", str, description="A part of the user name or address."),
         ],
     )
     def get(self, request: Request) -> Response:
         _need(self.person().is_staff)
-        return self.page(self.matches(PEOPLE, User.objects.all()), AccountSerializer)
+        return self.page(
+            self.matches(PEOPLE, User.objects.select_related("second_factor")), AccountSerializer
+        )
 
 
 class OneAccount(Route):
@@ -145,6 +157,12 @@ class Reactivation(AccountVerb):
     verb = people.reactivate
 
 
+class FactorTaking(AccountVerb):
+    """Taking the second factor from somebody who lost it, no superuser; for superusers."""
+
+    verb = people.take_factor
+
+
 def _need(right: bool) -> None:
     if not right:
         raise PermissionDenied("Staff see the accounts of the site, superusers change them.")
@@ -156,6 +174,7 @@ urlpatterns = [
     path(f"{_ACCOUNT}/", OneAccount.as_view(), name="api-one-account"),
     path(f"{_ACCOUNT}/deactivate/", AccountVerb.as_view(), name="api-account-deactivate"),
     path(f"{_ACCOUNT}/reactivate/", Reactivation.as_view(), name="api-account-reactivate"),
+    path(f"{_ACCOUNT}/take-factor/", FactorTaking.as_view(), name="api-account-take-factor"),
     path("account/decisions/", DoubtfulDecisions.as_view(), name="api-account-decisions"),
     path(
         "account/decisions/<int:pk>/", WhoseDecisions.as_view(), name="api-account-decisions-whose"

@@ -7,7 +7,8 @@ from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
-from kit.account.limits import PASSWORDS, TooMany
+from kit.account.factor import accept_code
+from kit.account.limits import CODES, PASSWORDS, TooMany
 from kit.models import Scope
 
 _DAYS = {30: "30 days", 90: "90 days", 365: "A year"}
@@ -48,6 +49,42 @@ class NewPasswordForm(PasswordChangeForm):
         return _own_password(self.request, self.user, self.cleaned_data["old_password"])
 
 
+def _code_field() -> forms.CharField:
+    attrs = {"autocomplete": "one-time-code", "spellcheck": "false", "autofocus": True}
+    widget = forms.TextInput(attrs=attrs)
+    return forms.CharField(label="Code", max_length=40, widget=widget)
+
+
+class NewFactorForm(forms.Form):
+    """The first code of an app that has the secret."""
+
+    code = _code_field()
+
+
+class CodeForm(forms.Form):
+    """A code of the person; `too_many` is set where a limit refused to look at it."""
+
+    too_many: TooMany | None = None
+    code = _code_field()
+
+    def __init__(self, request: HttpRequest, user: User, data: Any = None) -> None:
+        super().__init__(data)
+        self.request, self.user = request, user
+
+    def clean_code(self) -> str:
+        """Count the try before the code is looked at."""
+        name, code = self.user.get_username(), str(self.cleaned_data["code"])
+        try:
+            CODES.take(self.request, name)
+        except TooMany as error:
+            self.too_many = error
+            raise forms.ValidationError(too_many_words(error)) from None
+        if not accept_code(user=self.user, code=code):
+            raise forms.ValidationError("This is no code of yours, or it was used already.")
+        CODES.give_back(self.request, name)
+        return code
+
+
 class AskForm(forms.Form):
     """Who cannot sign in."""
 
@@ -65,14 +102,11 @@ class TokenForm(forms.Form):
     )
 
 
-class AddressForm(forms.Form):
-    """Where to send a link when the password is forgotten; who has one proves it."""
+class OwnForm(forms.Form):
+    """What only the person may do; who has a password proves it."""
 
-    prefix = "mail"
-    address = forms.EmailField(label="Mail address", max_length=254)
-
-    def __init__(self, request: HttpRequest, user: User, data: Any = None) -> None:
-        super().__init__(data, initial={"address": user.email})
+    def __init__(self, request: HttpRequest, user: User, data: Any = None, **more: Any) -> None:
+        super().__init__(data, **more)
         self.request, self.user = request, user
         if user.has_usable_password():
             widget = forms.PasswordInput(attrs={"autocomplete": "current-password"})
@@ -83,6 +117,21 @@ class AddressForm(forms.Form):
     def clean_password(self) -> str:
         """Asked only of who has one."""
         return _own_password(self.request, self.user, self.cleaned_data["password"])
+
+
+class AddressForm(OwnForm):
+    """Where to send a link when the password is forgotten."""
+
+    prefix = "mail"
+    address = forms.EmailField(label="Mail address", max_length=254)
+
+    def __init__(self, request: HttpRequest, user: User, data: Any = None) -> None:
+        super().__init__(request, user, data, initial={"address": user.email})
+
+
+def own_factor_form(request: HttpRequest, user: User, data: Any = None) -> forms.Form:
+    """What a change of the second factor asks for: the password, or a code of who has none."""
+    return (OwnForm if user.has_usable_password() else CodeForm)(request, user, data)
 
 
 def _own_password(request: HttpRequest, user: User, password: str) -> str:

@@ -22,6 +22,7 @@ from kit import audit
 from kit.models import Tries
 
 _ADDRESS = "address:"
+_THIS_MACHINE = "127.0.0.1"
 
 
 class TooMany(Exception):
@@ -108,6 +109,9 @@ def lift(*, row: Tries, who: str, actor: User) -> None:
 # Argon2 lets a guesser through some tens of times a second; a lab may share one address.
 PASSWORDS = Limit("password", minutes=15, person=10, address=100)
 LINKS = Limit("link", minutes=60, person=3, address=30)
+# Of a million codes three are good at a time; who tries them has the password already.
+CODES = Limit("code", minutes=15, person=5, address=100)
+LIMITS = (PASSWORDS, LINKS, CODES)
 
 
 def client_address(request: HttpRequest) -> str:
@@ -117,7 +121,7 @@ def client_address(request: HttpRequest) -> str:
     TRUSTED_PROXIES did: what stands before is the sender's own word. A socket file has no address:
     only this machine's proxy opens one.
     """
-    found = _parse(request.META.get("REMOTE_ADDR") or "127.0.0.1")
+    found = _parse(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
     said = request.headers.get("X-Forwarded-For", "").split(",")
     while said and found is not None and _is_trusted(found, settings.TRUSTED_PROXIES):
         before = _parse(said.pop())
@@ -129,6 +133,12 @@ def client_address(request: HttpRequest) -> str:
     return (
         str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else str(found)
     )
+
+
+def is_proxy(request: HttpRequest) -> bool:
+    """Whether the peer itself is one of TRUSTED_PROXIES."""
+    found = _parse(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
+    return found is not None and _is_trusted(found, settings.TRUSTED_PROXIES)
 
 
 def _digest(person: str) -> str:

@@ -89,12 +89,12 @@ def is_mailed_to(user: User) -> bool:
     return bool(settings.EMAIL_URL and user.email)
 
 
-def tell_of_links(*, user: User, used_now: str = "") -> list[SignInLink]:
+def tell_of_links(*, user: User, used_now: SignInLink | None = None) -> list[SignInLink]:
     """Links by others to the account that were used since the person was last told, but for the
-    one whose token they hold. Each is told once; at a first visit there is nothing to tell."""
+    one that they hold. Each is told once; at a first visit there is nothing to tell."""
     links = SignInLink.objects.filter(user=user, told_at=None).exclude(used_at=None)
     if user.last_login is not None:
-        links = links.exclude(made_by=None).exclude(token_hash=digest(used_now))
+        links = links.exclude(made_by=None).exclude(pk=used_now.pk if used_now else 0)
     found = list(links.select_related("made_by").order_by("used_at"))
     SignInLink.objects.filter(pk__in=[each.pk for each in found]).update(told_at=timezone.now())
     return found if user.last_login is not None else []

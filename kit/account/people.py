@@ -1,4 +1,5 @@
-"""The accounts of the site: deactivated, renamed, erased. What a person decided stays as it is.
+"""The accounts of the site: deactivated, renamed, freed of a second factor, erased. What a person
+decided stays as it is.
 
 Superusers do it, and whoever has the terminal (`actor` None).
 """
@@ -12,10 +13,12 @@ from django.db import IntegrityError, transaction
 
 from kit import audit
 from kit.account import erasing
+from kit.account.header import PROXY
+from kit.account.identities import link_identity
 from kit.account.links import end_links
 from kit.account.names import check_name, taken_names
 from kit.errors import Refused
-from kit.models import ApiToken, LinkRequest, ProviderIdentity
+from kit.models import ApiToken, LinkRequest, ProviderIdentity, SecondFactor
 
 ERASED = "erased-"
 
@@ -49,12 +52,39 @@ def rename(*, person: User, actor: User | None, username: str) -> None:
     person.username = held.username
 
 
+def name_by_proxy(*, person: User, name: str) -> None:
+    """Whom the proxy of TRUSTED_HEADER calls `name` gets in as this person, and no earlier name.
+
+    Sessions end. Raises Refused where the name, or the person elsewhere, is linked already.
+    """
+    with transaction.atomic():
+        held = _hold(person, None)
+        ProviderIdentity.objects.filter(user=held, issuer=PROXY).delete()
+        _end_every_session(held)
+        link_identity(user=held, issuer=PROXY, subject=name, actor=None)
+
+
+def take_factor(*, person: User, actor: User | None) -> None:
+    """Take the second factor from somebody who lost it; their sessions end.
+
+    Raises Refused for a superuser, whose factor only the terminal takes, and where there is none.
+    """
+    with transaction.atomic():
+        held = _hold(person, actor)
+        if held.is_superuser and actor is not None:
+            raise Refused("The second factor of a superuser is taken from the terminal alone.")
+        if not SecondFactor.objects.filter(user=held).delete()[0]:
+            raise Refused(f"{held.username} has no second factor.")
+        _end_every_session(held)
+        audit.record(actor=actor, verb="take second factor", target=held)
+
+
 def erase(*, person: User, actor: User | None) -> str:
     """Take away what tells who the person is; their decisions stay under the pseudonym returned.
 
-    Name, address, password, identity, sessions, links and tokens go, and with them their places in
-    benchmarks (receivers of `kit.account.erasing`, which may raise Refused). Nothing undoes it.
-    What they typed in words stays where they typed it.
+    Name, address, password, second factor, identity, sessions, links and tokens go, and with them
+    their places in benchmarks (receivers of `kit.account.erasing`, which may raise Refused).
+    Nothing undoes it. What they typed in words stays where they typed it.
     """
     with transaction.atomic():
         held = _hold(person, actor)
@@ -62,7 +92,7 @@ def erase(*, person: User, actor: User | None) -> str:
             raise Refused("This account was erased already.")
         erasing.send(sender=None, user=held, actor=actor)
         end_links(user=held)
-        for rows in (ApiToken, LinkRequest, ProviderIdentity):
+        for rows in (ApiToken, LinkRequest, ProviderIdentity, SecondFactor):
             rows.objects.filter(user=held).delete()
         _end_every_session(held)
         held.username = f"{ERASED}{secrets.token_hex(4)}"

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from kit import htmx
 from kit.account import people as verbs
+from kit.account.factor import has_factor
 from kit.lists.tables import Column, Filter, Table
 
 _STATES: Final = {"active": "Active", "deactivated": "Deactivated", "erased": "Erased"}
@@ -43,10 +44,15 @@ def _by_way(people: QuerySet[User], value: str) -> QuerySet[User]:
     return people.filter(**_NO_PASSWORD, identity=None)
 
 
+def _by_factor(people: QuerySet[User], value: str) -> QuerySet[User]:
+    return people.filter(second_factor__isnull=value == "no")
+
+
 PEOPLE = Table(
     search=("username", "email"),
     filters=(
         Filter("state", "State", list(_STATES.items()), apply=_in_state),
+        Filter("factor", "Second factor", [("yes", "Set up"), ("no", "None")], apply=_by_factor),
         Filter("way", "Signs in by", list(_WAYS.items()), apply=_by_way),
     ),
     columns=(
@@ -95,14 +101,20 @@ def person(request: HttpRequest, pk: int) -> HttpResponse:
     if form.is_bound and form.is_valid():
         messages.success(request, f"{shown} is {found.username} from now on.")
         return htmx.redirect(request, reverse("site-person", args=[pk]))
-    context = {"person": found, "shown": shown, "state": state_of(found), "form": form}
+    context = {
+        "person": found,
+        "shown": shown,
+        "state": state_of(found),
+        "has_factor": has_factor(found),
+        "form": form,
+    }
     show = htmx.invalid if form.is_bound else htmx.render
     return show(request, "kit/site_person.html", context)
 
 
 @require_http_methods(["POST"])
 def person_verb(request: HttpRequest, pk: int, verb: str) -> HttpResponse:
-    """Deactivate, reactivate or erase; erasing takes the user name, typed."""
+    """Deactivate, reactivate, take the second factor; or erase, for the user name, typed."""
     actor = _staff(request)
     found = get_object_or_404(User, pk=pk)
     with htmx.refusal_shown(request):
@@ -115,6 +127,9 @@ def person_verb(request: HttpRequest, pk: int, verb: str) -> HttpResponse:
         elif verb in ("deactivate", "reactivate"):
             getattr(verbs, verb)(person=found, actor=actor)
             messages.success(request, f"{found.username} is {verb}d.")
+        elif verb == "take-factor":
+            verbs.take_factor(person=found, actor=actor)
+            messages.success(request, f"{found.username} signs in without a code from now on.")
         else:
             raise Http404("No such verb.")
     return htmx.redirect(request, reverse("site-person", args=[pk]))

@@ -22,19 +22,13 @@ from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthenticationRequestView
 
 from kit import audit
-from kit.account import came_through_provider
+from kit.account import came_through_provider, identities
 from kit.account.sessions import warn_of_links
-from kit.models import ProviderIdentity
 
 logger = logging.getLogger(__name__)
 
 _KEPT_SECONDS = 3600
 _TIMEOUT_SECONDS = 10
-_MOST_NAMES = 1_000
-
-
-class NotLet(SuspiciousOperation):
-    """The provider knows the person, and they get no account here; the message is for them."""
 
 
 def discovered() -> dict[str, Any]:
@@ -118,7 +112,7 @@ class ProviderBackend(OIDCAuthenticationBackend):  # type: ignore[misc]
                 said = claims.get("groups")
                 groups = said if isinstance(said, list) else []  # some send one word
                 came_through_provider.send(ProviderBackend, user=user, groups=groups)
-        except NotLet as error:
+        except identities.NotLet as error:
             self.request.refused_by_provider = str(error)
             return None
         return user
@@ -126,42 +120,15 @@ class ProviderBackend(OIDCAuthenticationBackend):  # type: ignore[misc]
 
 def _account_of(claims: dict[str, Any]) -> User:
     issuer, subject = settings.OIDC_ISSUER, str(claims["sub"])
-    known = ProviderIdentity.objects.filter(issuer=issuer, subject=subject)
-    if identity := known.select_related("user").first():
-        return identity.user
-    user = _same_address(claims) or _new_account(claims)
-    made = ProviderIdentity.objects.create(user=user, issuer=issuer, subject=subject)
-    audit.record(actor=user, verb="link identity", target=made, data={"issuer": issuer})
+    if known := identities.known_account(issuer, subject):
+        return known
+    address, is_verified = str(claims.get("email") or ""), claims.get("email_verified") is True
+    user = identities.same_address(address, is_verified=is_verified)
+    if user is None:
+        name = str(claims.get("preferred_username") or address)
+        user = identities.new_account(name, address if is_verified else "")
+    identities.link_identity(user=user, issuer=issuer, subject=subject, actor=user)
     return user
-
-
-def _same_address(claims: dict[str, Any]) -> User | None:
-    """The one account with this address. Both sides must have confirmed it: addresses here are
-    kept only once they were."""
-    address = str(claims.get("email") or "")
-    found = list(User.objects.filter(email__iexact=address)[:2]) if address else []
-    if not found:
-        return None
-    if claims.get("email_verified") is not True:
-        raise NotLet(
-            "An account here has your mail address, and the provider has not verified that it is "
-            "yours. Verify it there, or sign in here as you did before."
-        )
-    if len(found) > 1 or ProviderIdentity.objects.filter(user=found[0]).exists():
-        raise NotLet("Your mail address leads to another account here. Ask whoever runs this site.")
-    return found[0]
-
-
-def _new_account(claims: dict[str, Any]) -> User:
-    """An account without a password, by the name that the provider has for the person."""
-    said = str(claims.get("preferred_username") or claims.get("email") or "").partition("@")[0]
-    name = User.normalize_username("".join(c for c in said if c.isalnum() or c in ".-_")[:100])
-    name = name or "person"
-    names = [name, *(f"{name}-{number}" for number in range(2, _MOST_NAMES))]
-    taken = set(User.objects.filter(username__in=names).values_list("username", flat=True))
-    free = next(each for each in names if each not in taken)
-    address = str(claims.get("email") or "") if claims.get("email_verified") is True else ""
-    return User.objects.create_user(free, email=address)
 
 
 class Begin(OIDCAuthenticationRequestView):  # type: ignore[misc]

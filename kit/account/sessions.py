@@ -22,6 +22,7 @@ from django.utils.dateparse import parse_datetime
 from kit import audit
 from kit.account.limits import client_address
 from kit.account.links import tell_of_links
+from kit.models import SignInLink
 
 _NOTE = "signed_in"
 # Looked for in this order: Edge says that it is Chrome, which says that it is Safari.
@@ -56,7 +57,7 @@ def note_sign_in(sender: object, request: HttpRequest, **_: object) -> None:
     }
 
 
-def warn_of_links(request: HttpRequest, user: User, used_now: str = "") -> None:
+def warn_of_links(request: HttpRequest, user: User, used_now: SignInLink | None = None) -> None:
     """Tell of links that others made and somebody used: nobody else would notice.
 
     Of every way in, before Django notes the sign-in.

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from kit import audit, htmx
 from kit.account.decisions import doubtful_decisions, say_whose
+from kit.account.factor import has_factor
 from kit.account.forms import AddressForm, NewPasswordForm, TokenForm
 from kit.account.links import ask_for_address, confirmed_address, set_address
 from kit.account.sessions import end_sessions, sessions_of
@@ -122,6 +123,7 @@ def _page(request: HttpRequest, **shown: Any) -> HttpResponse:
         "token_form": TokenForm(),
         "address_form": AddressForm(request, person),
         "has_mail": bool(settings.EMAIL_URL),
+        "has_factor": has_factor(person),
         "tokens": person.api_tokens.all(),
         "doubtful": doubtful_decisions(person),
         "by_link": audit.link_of(request) is not None,

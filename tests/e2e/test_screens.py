@@ -14,7 +14,7 @@ from tests.bench.server import Assay
 pytestmark = pytest.mark.e2e
 
 HOME = "/b/garden-weather/"
-OPEN_TO_ALL = ["/", "/account/", "/account/password/", HOME]
+OPEN_TO_ALL = ["/", "/account/", "/account/password/", "/account/second-factor/", HOME]
 OPEN_TO_ALL += [f"{HOME}{name}/" for name in ("queries", "passages")]
 OPEN_TO_ALL += [f"{HOME}{name}/" for name in ("documents", "judgments", "gold", "retrieval")]
 OPEN_TO_ALL += [f"{HOME}passages/?q=leaf", f"{HOME}judgments/?counts=no", f"{HOME}reviews/"]

@@ -97,6 +97,7 @@ ROWS: list[tuple[str, Row]] = [
     ("api-one-account", Row((), method="put", special=dict.fromkeys(EVERYBODY_SIGNED_IN, 403))),
     ("api-one-account", Row((), method="delete", special=dict.fromkeys(EVERYBODY_SIGNED_IN, 403))),
     ("api-account-deactivate", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 403))),
+    ("api-account-take-factor", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 403))),
     ("api-account-reactivate", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 403))),
     ("api-account-decisions", get(EVERYBODY_SIGNED_IN)),
     ("api-account-decisions-whose", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 404))),

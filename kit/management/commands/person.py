@@ -1,4 +1,4 @@
-"""One account from the terminal: deactivated, renamed, erased."""
+"""One account from the terminal: deactivated, renamed, linked, freed of its factor, erased."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from kit.errors import Refused
 
 
 class Command(BaseCommand):
-    help = "Deactivate, reactivate, rename or erase an account; what the person decided stays."
+    help = "Change or erase an account; what the person decided stays."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")
@@ -18,6 +18,16 @@ class Command(BaseCommand):
         verb.add_argument("--deactivate", action="store_true", help="nobody gets in as this person")
         verb.add_argument("--reactivate", action="store_true")
         verb.add_argument("--rename", metavar="NAME")
+        verb.add_argument(
+            "--header-name",
+            metavar="NAME",
+            help="who the proxy of TRUSTED_HEADER calls NAME gets in as this person",
+        )
+        verb.add_argument(
+            "--take-factor",
+            action="store_true",
+            help="the person lost the second factor, and signs in without until they set one up",
+        )
         verb.add_argument(
             "--erase",
             action="store_true",
@@ -33,6 +43,10 @@ class Command(BaseCommand):
                 people.rename(person=person, actor=None, username=options["rename"])
             elif options["erase"]:
                 self.stdout.write(people.erase(person=person, actor=None))
+            elif name := options["header_name"]:
+                people.name_by_proxy(person=person, name=name)
+            elif options["take_factor"]:
+                people.take_factor(person=person, actor=None)
             elif options["deactivate"]:
                 people.deactivate(person=person, actor=None)
             else:
