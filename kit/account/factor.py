@@ -5,11 +5,8 @@ the database alone, or a copy of it, can make no code. Of recovery codes only ha
 """
 
 import base64
-import hmac
 import secrets
 from collections.abc import Sequence
-from hashlib import sha1
-from urllib.parse import quote, urlencode
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY
@@ -19,6 +16,7 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
+from pyotp import TOTP
 
 from kit import audit
 from kit.account.links import digest
@@ -48,26 +46,19 @@ def new_salt() -> str:
 
 def app_secret(salt: str) -> str:
     """The secret as people type it into an app."""
-    return base64.b32encode(_secret(salt)).decode()
+    made = salted_hmac("kit.second-factor", salt, secret=settings.SEED_KEY, algorithm="sha256")
+    return base64.b32encode(made.digest()[:20]).decode()
 
 
 def app_link(salt: str, user: User, site: str) -> str:
     """The same for an app that opens it: otpauth://totp/..."""
-    label = quote(f"Assay:{user.get_username()} ({site})")
-    return f"otpauth://totp/{label}?{urlencode({'secret': app_secret(salt), 'issuer': 'Assay'})}"
-
-
-def code_at(secret: bytes, step: int) -> str:
-    """Six digits of a time step (RFC 4226, 5.3)."""
-    found = hmac.new(secret, step.to_bytes(8, "big"), sha1).digest()
-    start = found[-1] & 0xF
-    number = int.from_bytes(found[start : start + 4], "big") & 0x7FFFFFFF
-    return f"{number % 1_000_000:06}"
+    name = f"{user.get_username()} ({site})"
+    return TOTP(app_secret(salt)).provisioning_uri(name=name, issuer_name="Assay")
 
 
 def code_now(salt: str, *, later: int = 0) -> str:
     """The code of the present step, or of so many steps later."""
-    return code_at(_secret(salt), _step_now() + later)
+    return TOTP(app_secret(salt)).generate_otp(_step_now() + later)
 
 
 def set_up(*, user: User, salt: str, code: str) -> list[str]:
@@ -148,11 +139,6 @@ def lacks_factor(request: HttpRequest | None) -> bool:
     return bool(session.get(BACKEND_SESSION_KEY) == OWN_BACKEND)
 
 
-def _secret(salt: str) -> bytes:
-    made = salted_hmac("kit.second-factor", salt, secret=settings.SEED_KEY, algorithm="sha256")
-    return made.digest()[:20]
-
-
 def _step_now() -> int:
     return int(timezone.now().timestamp()) // _SECONDS
 
@@ -160,8 +146,8 @@ def _step_now() -> int:
 def _step_of(salt: str, said: str, *, after: int) -> int | None:
     """The step whose code was said, if it is about now and later than the last that was used."""
     steps = [_step_now() + each for each in _STEPS]
-    secret = _secret(salt)
-    found = [each for each in steps if constant_time_compare(code_at(secret, each), said)]
+    made = TOTP(app_secret(salt))
+    found = [each for each in steps if constant_time_compare(made.generate_otp(each), said)]
     return next((each for each in found if each > after), None)
 
 
