@@ -1,6 +1,6 @@
 """Retriever by agent: the tables of fixed rounds and of agents that decide themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from django.urls import reverse
@@ -8,7 +8,7 @@ from django.urls import reverse
 from corpus.models import Benchmark
 from evaluation.agents.models import JudgeRun
 from evaluation.agents.protocol.measures import GAMMA
-from evaluation.agents.reading import Figures, Scored, figures_of, verdicts_by
+from evaluation.agents.reading import LEAST_QUERIES, Figures, Scored, figures_of, verdicts_by
 from evaluation.agents.trust import people
 from evaluation.agents.trust.bridges import bridges_table
 from evaluation.agents.trust.noise import MEASURES, mark_best, noise_tables
@@ -20,7 +20,8 @@ from kit.charts.plots import crosses
 from kit.lists.report_tables import Cell, ReportTable, measured, text
 
 _INTERVALS: Final = (
-    "Intervals: Student's t over queries, 95 %; repetitions are averaged in each query first."
+    f"Intervals: Student's t over queries, 95 %, from {LEAST_QUERIES} queries on; repetitions are "
+    "averaged in each query first."
 )
 _PRINTED: Final = {"fixed": "brightpro-fixed", "adaptive": "brightpro-adaptive"}
 
@@ -51,9 +52,9 @@ def tables(found: Sequence[Figures], judge: JudgeRun | None, *, gamma: float) ->
     adaptive = [each for each in found if each.run.rounds is None]
     shown = []
     if fixed:
-        shown += [_fixed(fixed, told), _printed("fixed", fixed)]
+        shown += [_fixed(fixed, told), *_printed("fixed", fixed)]
     if adaptive:
-        shown += [_adaptive(adaptive, told, gamma), _printed("adaptive", adaptive)]
+        shown += [_adaptive(adaptive, told, gamma), *_printed("adaptive", adaptive)]
     shown += [sheet for sheet in noise_tables(fixed, adaptive) if sheet.rows]
     return [*shown, *sheets] if shown else []
 
@@ -143,9 +144,12 @@ def _adaptive(found: Sequence[Figures], told: str, gamma: float) -> ReportTable:
     return mark_best(table, found, {name: name for name in MEASURES})
 
 
-def _printed(kind: str, found: Sequence[Figures]) -> ReportTable:
-    """The paper's table, with ours below the retriever of the same name."""
+def _printed(kind: str, found: Sequence[Figures]) -> Iterator[ReportTable]:
+    """The paper's table, with ours below the retriever of the same name; none beside other tasks
+    than the paper's."""
     table = printed_tables()[_PRINTED[kind]]
+    if not table.is_about(found[0].run.benchmark.domains.values_list("name", flat=True)):
+        return
     ours: dict[str, list[Figures]] = {}
     for each in found:
         ours.setdefault(plain(each.run.retriever), []).append(each)
@@ -158,7 +162,7 @@ def _printed(kind: str, found: Sequence[Figures]) -> ReportTable:
         ]
     notes = ("α-nDCG is printed times 100. The paper's judge gives two points from 1 to 5.",)
     title = f"As printed in {table.paper}, {table.where}"
-    return ReportTable(f"printed-{kind}", title, ("retriever", *table.columns), tuple(rows), notes)
+    yield ReportTable(f"printed-{kind}", title, ("retriever", *table.columns), tuple(rows), notes)
 
 
 def _as_printed(kind: str, each: Figures, width: int) -> list[Cell]:

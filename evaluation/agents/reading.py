@@ -27,6 +27,8 @@ from kit.stats.means import Mean, mean
 # What makes two judge runs the same judge.
 _SAME: Final = ("endpoint", "model", "mode")
 Aspects = Mapping[int, Mapping[str, Aspect]]
+# An interval of fewer would span more than the scale.
+LEAST_QUERIES: Final = 5
 Points = Mapping[str, Mapping[int, Mapping[int, float]]]
 
 
@@ -133,17 +135,18 @@ def figures_of(run: AgentRun, judge: JudgeRun | None, *, gamma: float = GAMMA) -
         points = _points(done, verdicts, run.rounds)
         return Figures(run, by_round=by_round, failed=failed, answered=answered, points=points)
     points = _points(done, verdicts, 0)
-    rewards: dict[int, list[float]] = defaultdict(list)
-    for item in done:
-        quality = points["quality"].get(item.query_id, {}).get(item.repetition)
-        if quality is not None and item.round_count:
-            rewards[item.query_id].append(aer(quality, item.round_count, gamma))
+    rewards = (
+        (item.query_id, aer(quality, item.round_count, gamma))
+        for item in done
+        if item.round_count
+        and (quality := points["quality"].get(item.query_id, {}).get(item.repetition)) is not None
+    )
     return Figures(
         run,
         rounds=_mean_by_query((i.query_id, float(i.round_count or 0)) for i in done),
         completeness=_scored(done, verdicts, 0, 1),
         quality=_scored(done, verdicts, 0, 0),
-        aer=mean([sum(each) / len(each) for each in rewards.values()]),
+        aer=_mean_by_query(rewards),
         unsearched=sum(not item.round_count for item in done),
         failed=failed,
         answered=answered,
@@ -268,4 +271,5 @@ def _mean_by_query(values: Iterable[tuple[int, float]]) -> Mean:
     by_query: dict[int, list[float]] = defaultdict(list)
     for query, value in values:
         by_query[query].append(value)
-    return mean([sum(each) / len(each) for each in by_query.values()])
+    found = mean([sum(each) / len(each) for each in by_query.values()])
+    return found if found.n >= LEAST_QUERIES else Mean(found.n, found.value)

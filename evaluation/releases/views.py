@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.models import EscalationCase
@@ -240,7 +241,7 @@ def release_changelog(request: HttpRequest, slug: str, pk: int, older: int) -> H
         raise Http404(refusal.message) from None
     response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
     name = f"{slug}-{before.version}-to-{newer.version}.md"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
     return response
 
 
