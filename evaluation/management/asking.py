@@ -12,12 +12,15 @@ from llm.ledger.accounts import AskingRun, budget_of
 from llm.requests import EFFORTS
 
 
-def asking_arguments(parser: CommandParser) -> None:
-    """Whom to ask, how, and for how much."""
+def asking_arguments(parser: CommandParser, *, effort: str = "") -> None:
+    """Whom to ask, how, and for how much; `effort` is where none is given."""
     parser.add_argument("--endpoint", default="", help="by name; the first where none is given")
     parser.add_argument("--temperature", type=float, default=0.0)
     parser.add_argument(
-        "--reasoning-effort", choices=EFFORTS, default="", help="default: the model's own"
+        "--reasoning-effort",
+        choices=EFFORTS,
+        default=effort,
+        help="default: " + (effort or "the model's own"),
     )
     parser.add_argument("--budget", help="in dollars; no limit where none is given")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from corpus.management.named import benchmark_named
 from evaluation.agents import board
 from evaluation.agents.protocol.measures import GAMMA
 from evaluation.agents.reading import judges
 from evaluation.agents.trust import calibration
-from evaluation.management.commands.run_agent import benchmark_of
 from kit.lists.report_tables import as_data, csv_header, csv_rows
 
 
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the tables as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark, asked = benchmark_of(options["slug"]), options["judge"]
+        benchmark, asked = benchmark_named(options["slug"]), options["judge"]
         known = judges(benchmark)
         judge = next((each for each in known if asked in (None, each.pk)), None)
         if asked is not None and judge is None:

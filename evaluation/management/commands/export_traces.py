@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from corpus.management.named import benchmark_named
 from evaluation.agents.exchange import export_traces
 from evaluation.agents.protocol.records import SHAPES
-from evaluation.management.commands.run_agent import benchmark_of
 
 
 class Command(BaseCommand):
@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--shape", choices=SHAPES, default=SHAPES[0])
 
     def handle(self, *args: Any, **options: Any) -> None:
-        runs = benchmark_of(options["slug"]).agent_runs.order_by("-pk")
+        runs = benchmark_named(options["slug"]).agent_runs.order_by("-pk")
         run = runs.filter(pk=options["run"]).first() if options["run"] else runs.first()
         if run is None:
             raise CommandError("There is no such agent run; run_agent makes one.")

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from corpus.management.named import benchmark_named
 from evaluation.agents.exchange import import_traces
-from evaluation.management.commands.run_agent import benchmark_of
 from kit.errors import Refused
 
 
@@ -27,7 +27,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             run = import_traces(
-                benchmark=benchmark_of(options["slug"]),
+                benchmark=benchmark_named(options["slug"]),
                 path=options["path"],
                 retriever=options["retriever"],
                 domain=options["domain"],

@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotate.grading.services import PEOPLE, SEED, SIZE, close_sample
 from annotate.rights import named_admin
+from corpus.management.named import benchmark_named
 from evaluation.agents.trust.people import draw_sample, samples
-from evaluation.management.commands.run_agent import benchmark_of
 from kit.errors import Refused
 
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
         parser.add_argument("--as", dest="person", default="", help="the admin who does it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = benchmark_of(options["slug"])
+        benchmark = benchmark_named(options["slug"])
         try:
             if options["draw"]:
                 runs = list(benchmark.agent_runs.filter(pk__in=options["run"]))

@@ -4,19 +4,18 @@ import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db.models import Count
 
+from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
 from evaluation.agents import guests
 from evaluation.agents.models import AgentRun
 from evaluation.agents.protocol.tools import TOKENIZERS
 from evaluation.agents.services import candidates, retrievers, start_agent
+from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.tasks import AGENTS
 from kit.errors import Refused
-from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.ledger.accounts import budget_of
-from llm.requests import EFFORTS
 
 
 class Command(BaseCommand):
@@ -42,15 +41,11 @@ class Command(BaseCommand):
         parser.add_argument("--tokens", type=int, help="new tokens of this guest run")
         parser.add_argument("--revoke", type=int, help="revoke the tokens of this guest run")
         parser.add_argument("--close", type=int, help="close this guest run")
-        parser.add_argument("--endpoint", default="", help="by name; the first where none is given")
-        parser.add_argument("--temperature", type=float, default=0.0)
-        parser.add_argument("--reasoning-effort", choices=EFFORTS, default="medium")
         parser.add_argument("--name", default="")
-        parser.add_argument("--budget", help="in dollars; no limit where none is given")
-        parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+        asking_arguments(parser, effort="medium")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark = benchmark_of(options["slug"])
+        benchmark = benchmark_named(options["slug"])
         try:
             if self._let_guests(benchmark, options):
                 return
@@ -58,27 +53,14 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         with endpoints.practice_if_unconfigured("agents") as first:
             try:
-                run = _start(benchmark, options, first)
+                asked = asking_options(options, first) | _asked(benchmark, options)
+                run = start_agent(**asked)
             except Refused as error:
                 raise CommandError(str(error)) from None
             AGENTS.drive(run)
-        run.refresh_from_db()
-        states = dict(run.items.order_by("state").values_list("state").annotate(n=Count("pk")))
-        found: dict[str, Any] = {
-            "run": run.pk,
-            "name": run.name,
-            "status": run.status,
-            "states": states,
-            "spent_usd": f"{run.spent_usd:f}",
-            "faults": dict(run.items.exclude(error="").values_list("query__qid", "error")),
-        }
-        if options["json"]:
-            self.stdout.write(json.dumps(found))
-        else:
-            words = ", ".join(f"{count} {state}" for state, count in states.items())
-            self.stdout.write(f"Agent run {run.pk} is {run.status}: {words}")
-        if run.status != RunStatus.DONE:
-            raise CommandError(run.pause_reason or run.error or "The run is not finished.")
+        faults = dict(run.items.exclude(error="").values_list("query__qid", "error"))
+        more = {"name": run.name, "faults": faults}
+        tell(self, run, run.items.all(), "Agent run", as_json=options["json"], **more)
 
     def _let_guests(self, benchmark: Benchmark, options: dict[str, Any]) -> bool:
         """Do what was asked about an agent from outside; False where nothing was."""
@@ -100,30 +82,12 @@ class Command(BaseCommand):
         return True
 
 
-def benchmark_of(slug: str) -> Benchmark:
-    """The benchmark of that name. Raises CommandError."""
-    found = Benchmark.objects.filter(slug=slug).first()
-    if found is None:
-        raise CommandError(f"There is no benchmark {slug!r}.")
-    return found
-
-
 def agent_run_of(benchmark: Benchmark, pk: int) -> AgentRun:
     """The agent run of that number. Raises CommandError."""
     found = benchmark.agent_runs.filter(pk=pk).first()
     if found is None:
         raise CommandError("There is no such agent run.")
     return found
-
-
-def _start(benchmark: Benchmark, options: dict[str, Any], first: endpoints.Endpoint) -> AgentRun:
-    return start_agent(
-        endpoint=endpoints.get(options["endpoint"]) if options["endpoint"] else first,
-        temperature=options["temperature"],
-        reasoning_effort=options["reasoning_effort"],
-        claimed=True,
-        **_asked(benchmark, options),
-    )
 
 
 def _asked(benchmark: Benchmark, options: dict[str, Any]) -> dict[str, Any]:
