@@ -48,6 +48,10 @@ HIDDEN: Final[dict[str, tuple[str, ...]]] = {
         *("api-release-file", "api-release-archive", "api-release-diff"),
     ),
     "traces of agents": ("agent-trace", "api-agent-trace", "judge-run", "api-judge-verdicts"),
+    "generated answers and their grades": (
+        *("rag-answer", "api-rag-answer", "api-rag-run-answers", "rag-cell", "api-rag-cell"),
+        *("grade-run", "api-grade-run-grades"),
+    ),
     "the record": ("record", "record-file", "api-events", "api-events-file"),
 }
 # Of these the record says which: the first number of the address.
