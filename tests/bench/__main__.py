@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from tests.bench import (
+    agents,
     browsing,
     calls,
     cleaning,
@@ -125,6 +126,7 @@ BENCHES = {
     "extraction": extraction.main,
     "coverage": coverage.main,
     "figures": figures.main,
+    "agents": agents.main,
     "calls": calls.main,
     "metrics": metrics.main,
     "debates": debates.main,

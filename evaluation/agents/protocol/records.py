@@ -262,6 +262,11 @@ def written(
 
 
 def _is_said(record: Record, answer: Answer) -> bool:
-    """Whether the answer is the last message, which stands among the texts already."""
+    """Whether the one answer is the last message, which stands among the texts already."""
     last = record.turns[-1]
-    return not last.uses and bool(last.text) and read_answer(last.text, 0).text == answer.text
+    return (
+        len(record.answers) == 1
+        and not last.uses
+        and bool(last.text)
+        and read_answer(last.text, 0).text == answer.text
+    )

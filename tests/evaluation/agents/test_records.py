@@ -81,8 +81,17 @@ def test_every_shape_gives_the_same_rounds_and_measures(shape) -> None:
     assert record.query_id == "7"
 
 
+def stopped_early() -> dict:
+    """The agent said in a message what the answers of all three rounds say."""
+    text = "Answer: A [d1].\nConfidence: 70%"
+    calls = [each for each in reference()["result"] if each["type"].startswith("tool_")]
+    answers = [{"type": "final_answer", "output": text, "round": n} for n in (1, 2, 3)]
+    said = {"type": "output_text", "output": [text]}
+    return {**reference(), "result": [*calls, said, *answers]}
+
+
 @pytest.mark.parametrize("shape", ["reference", "released"])
-@pytest.mark.parametrize("source", [reference, released, browsecomp, messages])
+@pytest.mark.parametrize("source", [reference, released, browsecomp, messages, stopped_early])
 def test_what_is_written_is_read_again_as_it_was(source, shape) -> None:
     record = read_record(source())
     made = written(record, shape=shape, usage={"input_tokens": 5}, metadata={"model": "m"})
