@@ -49,7 +49,7 @@ def use_link(page: Page, link: str) -> None:
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("You are signed in as")).to_be_visible()
     page.goto("/")
-    expect(page.get_by_role("link", name="Garden & weather").first).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
 
 
 @pytest.fixture(scope="session")
