@@ -31,7 +31,7 @@ def close(run: RerankRun) -> None:
         report = report_of(run)
         made = _publish(run, report)
         run.finish(run=made, report=report, error="", pause_reason="")
-        note(run, None, "rerank retrieval run", run=made.pk)
+        note(run, None, "rerank retrieval run", made=made.pk)
 
 
 def report_of(run: RerankRun) -> dict[str, Any]:
