@@ -63,7 +63,12 @@ class RerankRequest(Request):
 
 
 def rerank_request(
-    *, endpoint: str, model: str, wire: str, query: str, documents: Sequence[str], replicate: int = 0
+    *,
+    endpoint: str,
+    model: str,
+    wire: str,
+    query: str,
+    documents: Sequence[str],
 ) -> RerankRequest:
     """Ask how well each of these documents fits the query."""
     return RerankRequest(
@@ -74,7 +79,6 @@ def rerank_request(
         schema_name=ROLE,
         schema={"wire": wire},
         max_tokens=0,
-        replicate=replicate,
     )
 
 

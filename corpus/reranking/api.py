@@ -41,7 +41,7 @@ class NewRerankSerializer(serializers.Serializer):
     """What to rerank. `config`: depth; mix, weight; parser, family, document_chars, temperature,
     reasoning_effort; group_size, repeats, seed."""
 
-    source = serializers.IntegerField(help_text="A retrieval run.")
+    source = serializers.IntegerField(help_text="A retrieval run.")  # type: ignore[assignment]
     method = serializers.ChoiceField(choices=RerankMethod.choices)
     second = serializers.IntegerField(
         required=False, allow_null=True, default=None, help_text="The other run of a merge."
@@ -70,14 +70,14 @@ class RerankItemSerializer(serializers.ModelSerializer):
         fields = ["id", "query", "state", "pids", "scores", "found", "error"]
 
 
-class PlaceSerializer(serializers.Serializer):
+class RankPlaceSerializer(serializers.Serializer):
     """A passage with its rank in both runs, null where it is not among the first k."""
 
     pid = serializers.CharField()
     first = serializers.IntegerField(allow_null=True)
     second = serializers.IntegerField(allow_null=True)
     moved = serializers.IntegerField(allow_null=True)
-    label = serializers.IntegerField(allow_null=True)
+    label = serializers.IntegerField(allow_null=True)  # type: ignore[assignment]
     score = serializers.FloatField(allow_null=True)
     spread = serializers.FloatField(allow_null=True)
 
@@ -88,7 +88,7 @@ class BesideSerializer(serializers.Serializer):
     first = serializers.IntegerField(source="first.pk")
     second = serializers.IntegerField(source="second.pk")
     k = serializers.IntegerField()
-    places = PlaceSerializer(many=True)
+    places = RankPlaceSerializer(many=True)
 
 
 class RerankRoutes(ViewSetMixin, Route):
@@ -98,7 +98,9 @@ class RerankRoutes(ViewSetMixin, Route):
     def rerank_runs(self, request: Request, slug: str) -> Response:
         """Rerankings, and starting one."""
         access = enter_unblinded(self.person(), slug, *READERS)
-        return self.page(access.benchmark.rerank_runs.select_related("account"), RerankRunSerializer)
+        return self.page(
+            access.benchmark.rerank_runs.select_related("account"), RerankRunSerializer
+        )
 
     @extend_schema(request=NewRerankSerializer, responses={202: RerankRunSerializer})
     def start_rerank(self, request: Request, slug: str) -> Response:

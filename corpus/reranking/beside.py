@@ -16,7 +16,11 @@ from corpus.versions.services import stored
 from kit import htmx
 from kit.lists.tables import PAGE_SIZE, Filter, ListPage, page_of
 
-SHOWN: Final = (("both", "In both"), ("first", "In the first alone"), ("second", "In the second alone"))
+SHOWN: Final = (
+    ("both", "In both"),
+    ("first", "In the first alone"),
+    ("second", "In the second alone"),
+)
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,9 @@ def ranked_beside(request: HttpRequest, slug: str, pk: int, query_pk: int) -> Ht
     sides = sides_of(access, run, query_pk, request.GET.get("with", ""))
     context: dict[str, Any] = {"access": access, "run": run, "sides": sides}
     if sides is None:
-        query = RankedList.objects.select_related("query__domain").get(run=run, query=query_pk).query
+        query = (
+            RankedList.objects.select_related("query__domain").get(run=run, query=query_pk).query
+        )
         return htmx.render(request, "corpus/reranking/beside.html", context | {"query": query})
     counts = {name: sum(each.found == name for each in sides.places) for name, _ in SHOWN}
     context |= {

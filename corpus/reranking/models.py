@@ -74,7 +74,7 @@ class RerankItem(models.Model):
 
     `found` holds lists of equal length, in the retriever's order: `pids`, `retriever` (scaled),
     `rerank` and `spread`, null where nothing could be read; and `truncated`, the ids of documents
-    that were shown in part, `missing`, ids without a text, `unread`, replies that nobody could read.
+    that were shown in part, `missing`, ids without a text, and how many replies are `unread`.
     """
 
     run = models.ForeignKey(RerankRun, on_delete=models.CASCADE, related_name="items")

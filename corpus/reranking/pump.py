@@ -94,7 +94,9 @@ class RerankPump(Pump[Job, Job]):
             return replace(item, scores=scores, found={"pids": pids})
         if method == asking.ORACLE:
             order = rules.by_place(rules.oracle(pids, item.relevant))
-            return replace(item, scores={pids[n]: s for n, s in order.items()}, found={"pids": pids})
+            return replace(
+                item, scores={pids[n]: s for n, s in order.items()}, found={"pids": pids}
+            )
         try:
             async with self._turn:
                 if not self._is_probed:
@@ -151,7 +153,9 @@ class RerankPump(Pump[Job, Job]):
         )
         outcome = asking.Outcome([])
         if known.pids:
-            outcome = await self._run(asking.steps_of(task, self.settings, self.key), item, gateways)
+            outcome = await self._run(
+                asking.steps_of(task, self.settings, self.key), item, gateways
+            )
         found = {
             "pids": known.pids,
             "retriever": known.retriever,

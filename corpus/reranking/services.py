@@ -203,7 +203,9 @@ def keep_failed(*, run: RerankRun, actor: User | None) -> None:
 
 def _go_on(run: RerankRun, actor: User | None, verb: str, to: RerankState) -> None:
     with transaction.atomic():
-        move_run(run, RunStatus.QUEUED, actor=actor, verb=verb, sources=[RunStatus.FAILED], error="")
+        move_run(
+            run, RunStatus.QUEUED, actor=actor, verb=verb, sources=[RunStatus.FAILED], error=""
+        )
         failed = list(run.items.filter(state=RerankState.FAILED).select_related("query"))
         if not failed:
             raise Refused("No query of this run has failed.")

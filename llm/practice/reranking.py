@@ -45,10 +45,12 @@ def reply(prompt: str, query: str, documents: Sequence[str]) -> str:
 
 def rerank(body: Mapping[str, Any], model: str) -> dict[str, Any]:
     """A rerank server's answer in Jina's shape; raises ValueError for a body of another shape."""
-    query, documents = body.get("query"), body.get("documents")
-    is_list = isinstance(documents, list) and documents
-    if not isinstance(query, str) or not is_list or any(type(each) is not str for each in documents):
+    query: Any = body.get("query")
+    documents: Any = body.get("documents")
+    if not isinstance(query, str) or not isinstance(documents, list) or not documents:
         raise ValueError("query must be a text and documents a list of texts.")
+    if not all(isinstance(each, str) for each in documents):
+        raise ValueError("documents are texts.")
     scores = [round(overlap(query, each), 4) for each in documents]
     order = sorted(range(len(scores)), key=lambda n: -scores[n])[: body.get("top_n")]
     used = sum(len(each) for each in (query, *documents)) // 4

@@ -1,4 +1,4 @@
-"""`manage.py rerank SLUG`: bring the first passages of a run into another order, in this process."""
+"""`manage.py rerank SLUG`: rerank the first passages of a retrieval run, in this process."""
 
 import contextlib
 import json

@@ -64,7 +64,9 @@ def make_room(settings: Any, folder: Path) -> Room:
     settings.INDEXES = folder / "indexes"
     searching._corpora.clear()
     benchmark = make_benchmark("ranked", domains=("biology", "pony"))
-    first = make_query(benchmark, "1", "biology", text="Does mulch keep garden soil moist in summer?")
+    first = make_query(
+        benchmark, "1", "biology", text="Does mulch keep garden soil moist in summer?"
+    )
     second = make_query(benchmark, "1", "pony", text="How do actors send messages?")
     passages = {pid: make_passage(benchmark, pid, "biology", text=t) for pid, t in TEXTS.items()}
     make_gold(first, passages["b1"])

@@ -14,6 +14,7 @@ from llm import endpoints
 from llm.models import Call
 from tests.corpus.reranking.room import Room, driven, make_room
 from tests.debate.answering import answering
+from tests.factories import make_passage
 from tests.llm.stub import status
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -88,10 +89,7 @@ def test_oracle_and_merge_ask_nobody(room) -> None:
 def test_depth_and_length_of_documents_are_counted(room) -> None:
     found = room.run("listwise", depth=2, document_chars=200)
     assert found.run.depth == 2
-    long_one = "moist soil " * 100
-    from tests.factories import make_passage
-
-    make_passage(room.benchmark, "b9", "biology", text=long_one)
+    make_passage(room.benchmark, "b9", "biology", text="moist soil " * 100)
     lists = RankedList.objects.get(run=room.source, query=room.first)
     lists.pids, lists.scores = ["b9", "gone", *lists.pids], [99.0, 98.0, *lists.scores]
     lists.save()
@@ -101,7 +99,9 @@ def test_depth_and_length_of_documents_are_counted(room) -> None:
     assert "gone" not in room.order(found.run)
 
 
-def test_what_cannot_be_read_is_asked_once_more_and_then_stands_where_it_was(room, settings) -> None:
+def test_what_cannot_be_read_is_asked_once_more_and_then_stands_where_it_was(
+    room, settings
+) -> None:
     with answering(settings, "no idea") as stub:
         found = driven(room.start("pointwise", endpoints.for_role("judge")))
         documents = sum(len(each.found["pids"]) for each in found.items.all())
@@ -193,9 +193,10 @@ def test_a_forecast_counts_the_calls_that_are_made(room) -> None:
             assert told["usd"] == 0
             assert told["input_tokens"] > 100
         assert told["calls"] == 6
-    assert forecast(room.source, "oracle", None, checked_config(room.source, "oracle", {}))[
-        "calls"
-    ] == 0
+    assert (
+        forecast(room.source, "oracle", None, checked_config(room.source, "oracle", {}))["calls"]
+        == 0
+    )
 
 
 def test_rerank_from_the_shell(room, capsys) -> None:

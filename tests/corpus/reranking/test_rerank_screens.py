@@ -128,9 +128,12 @@ def test_the_api_does_what_the_screens_do(room, settings) -> None:
         at = f"{there}{run.pk}/"
         assert admin.post(f"{at}pause/").json()["status"] == "paused"
         assert admin.post(f"{at}resume/").json()["status"] == "queued"
-        assert admin.put(
-            f"{at}budget/", {"usd": "3.00"}, content_type="application/json"
-        ).json()["budget_usd"] == "3.00"
+        assert (
+            admin.put(f"{at}budget/", {"usd": "3.00"}, content_type="application/json").json()[
+                "budget_usd"
+            ]
+            == "3.00"
+        )
         assert run.claim()
         RERANKINGS.drive(run)
     rows = admin.get(f"{at}queries/").json()["results"]

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from corpus.models import RerankRun
+from corpus.models import Passage, RerankRun
 from corpus.reranking.probing import PAIRS, fault_of
 from kit.errors import Refused
 from llm import endpoints
@@ -142,9 +142,6 @@ def test_what_is_wrong_with_scores() -> None:
 def test_documents_that_a_server_cuts_are_counted_where_it_tells_its_limit(
     room, settings, tmp_path
 ) -> None:
-    room.benchmark.domains.get(name="biology")
-    from corpus.models import Passage
-
     Passage.objects.filter(pid="b4").update(text="Moist soil in the garden. " * 200)
     with serving(settings, tmp_path, "tei"):
         assert ran(room).report["truncated_documents"] == {"b4": 1}
