@@ -44,7 +44,7 @@ class RerankForm(forms.Form):
     def __init__(self, *args: Any, method: str, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         runs = runs_of(benchmark)
-        self.fields["source"] = RunField(runs, label="Retrieval run")
+        self.fields["source"] = RunField(runs, label="Retrieval run", empty_label=None)
         if method == asking.MERGE:
             self.fields["source"].label = "First run, such as a pointwise one"
             self.fields["second"] = RunField(runs, label="Second run, such as a listwise one")
