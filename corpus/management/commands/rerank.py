@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.management import benchmark_named
+from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, RerankMethod, RerankRun, RetrievalRun
 from corpus.reranking.services import CHOICES, role_of, start_rerank
 from corpus.reranking.tasks import RERANKINGS
