@@ -450,6 +450,9 @@ SPECTACULAR_SETTINGS = {
     "TAGS": [{"name": name, "description": words} for name, words in dict.fromkeys(NOUNS.values())],
     "ENUM_NAME_OVERRIDES": {
         "CleaningPresetEnum": "corpus.models.CleaningPreset",
+        "MethodEnum": "corpus.computing.models.Method",
+        "RerankMethodEnum": "corpus.models.RerankMethod",
+        "RerankStateEnum": "corpus.models.RerankState",
         "RunStatusEnum": "kit.runs.models.RunStatus",
         "DebateStatusEnum": "debate.models.DebateStatus",
         "DebateRunKindEnum": "debate.models.RunKind",

@@ -43,6 +43,7 @@ HIDDEN: Final[dict[str, tuple[str, ...]]] = {
     "labels": (
         *("judgments", "api-judgments", "passage", "query", "api-version-labels"),
         *("ranked-list", "api-ranked-lists", "leaderboard-query"),
+        *("ranked-list-beside", "api-ranked-list-beside"),
         *("leaderboard-versions-query", "leaderboard-versions-matched"),
         *("release-file", "release-archive", "release-diff"),
         *("api-release-file", "api-release-archive", "api-release-diff"),
@@ -52,6 +53,7 @@ HIDDEN: Final[dict[str, tuple[str, ...]]] = {
         *("rag-answer", "api-rag-answer", "api-rag-run-answers", "rag-cell", "api-rag-cell"),
         *("grade-run", "api-grade-run-grades"),
     ),
+    "scores of rerankers": ("api-rerank-items",),
     "the record": ("record", "record-file", "api-events", "api-events-file"),
 }
 # Of these the record says which: the first number of the address.

@@ -23,6 +23,7 @@ from corpus.imports.models import ImportRun
 from corpus.judgments.models import GoldVersion, Judgment, Source, Status
 from corpus.pages.models import CollectedPage, PageFetch
 from corpus.pools.models import Pool, PoolBuild, PoolEntry
+from corpus.reranking.models import RerankItem, RerankMethod, RerankRun, RerankState
 from corpus.runs.models import RankedList, RetrievalRun
 from corpus.texts.models import (
     CorpusVersion,

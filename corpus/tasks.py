@@ -7,6 +7,7 @@ from corpus.computing import services as computing
 from corpus.models import PageFetch, PassageIndexRun, PoolBuild, RunComputation
 from corpus.pages import fetching
 from corpus.pools import builds as pool_builds
+from corpus.reranking import tasks as reranking_tasks  # noqa: F401  (registers its task)
 from corpus.texts.indexing import run_index
 
 

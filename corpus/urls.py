@@ -12,6 +12,8 @@ from corpus.imports import views as imports
 from corpus.judgments import views as judgments
 from corpus.pools import views as pools
 from corpus.quotas import views as quotas
+from corpus.reranking import beside
+from corpus.reranking import views as reranking
 from corpus.runs import views as runs
 from corpus.texts import views as documents
 from corpus.versions import views as versions
@@ -22,6 +24,7 @@ _PERSON = f"{_HERE}/people/<int:pk>"
 _IMPORT = f"{_HERE}/import/<int:pk>"
 _RUNS = f"{_HERE}/retrieval"
 _COMPUTED = f"{_RUNS}/compute/<int:pk>"
+_RERANK = f"{_HERE}/reranks/<int:pk>"
 _BUILD = f"{_HERE}/pools/builds/<int:pk>"
 _VERSION = f"{_HERE}/versions/<int:pk>"
 _TEXT = f"{_VERSION}/passages/<int:passage_pk>"
@@ -72,6 +75,14 @@ urlpatterns = [
     *computations.RUNS.paths(_COMPUTED),
     path(f"{_RUNS}/<int:pk>/", runs.retrieval_run, name="retrieval-run"),
     path(f"{_RUNS}/<int:pk>/<int:query_pk>/", runs.ranked_list, name="ranked-list"),
+    path(
+        f"{_RUNS}/<int:pk>/<int:query_pk>/beside/", beside.ranked_beside, name="ranked-list-beside"
+    ),
+    path(f"{_HERE}/reranks/", reranking.reranks, name="rerank-runs"),
+    path(f"{_HERE}/reranks/new/", reranking.rerank_new, name="rerank-run-new"),
+    path(f"{_HERE}/reranks/forecast/", reranking.rerank_forecast, name="rerank-forecast"),
+    path(f"{_RERANK}/", reranking.rerank_run, name="rerank-run"),
+    *reranking.RUNS.paths(_RERANK),
     path(f"{_HERE}/pools/", pools.pools, name="pools"),
     path(f"{_HERE}/pools/new/", pools.pool_new, name="pool-new"),
     path(f"{_BUILD}/", pools.pool_build, name="pool-build"),

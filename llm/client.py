@@ -92,6 +92,22 @@ class Client:
         except Exception as error:  # what an endpoint may do to us has no bounds
             raise _classified(error, self._deadline_s) from error
 
+    async def look(self, path: str) -> Any:
+        """What the endpoint tells of itself at this path, behind its address; None where it does
+        not: such looks are free, and nothing hangs on them."""
+        import httpx2
+
+        try:
+            async with asyncio.timeout(_CONNECT_S):
+                options = self._options
+                answer = await self._openai.get(
+                    self._base + path, cast_to=httpx2.Response, options=options
+                )
+            return decode(answer.content)
+        except Exception as error:  # what an endpoint may do to us has no bounds
+            logger.info("%s%s: %s", self._endpoint.name, path, type(error).__name__)
+            return None
+
     def _refusal(self, response: Any) -> str:
         """What Azure's filter of prompts says, which keeps them from the model; raises what any
         other refusal means."""
@@ -217,8 +233,10 @@ def _error(body: bytes) -> tuple[str, str, str]:
     parameter, and what a router passes on. Of a body without an error its text.
     """
     try:
-        error = decode(body)["error"]
-    except (ValueError, LookupError, TypeError):
+        said = decode(body)
+        # Cohere says `message`; Jina and Voyage `detail`.
+        error = next(said[name] for name in ("error", "message", "detail") if name in said)
+    except (ValueError, LookupError, TypeError, StopIteration):
         error = body.decode("utf-8", "replace")
     if not isinstance(error, dict):
         return str(error), "", str(error)

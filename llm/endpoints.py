@@ -18,11 +18,13 @@ from django.utils.crypto import salted_hmac
 from kit.errors import Refused
 from llm.practice.server import serve
 from llm.profiles import APIS
+from llm.reranking import JINA, WIRES
 
 T = TypeVar("T")
 DEFAULT: Final = "default"
 PRACTICE: Final = "practice"
 PRACTICE_MODEL: Final = "practice-1"
+RERANKER: Final = "reranker"
 _REQUIRED: Final = frozenset({"name", "base_url", "default_model"})
 _FIELDS: Final[dict[str, type]] = {
     **dict.fromkeys(_REQUIRED | {"api_key", "api_key_env", "proxy", "api", "api_version"}, str),
@@ -40,6 +42,7 @@ ROLES: Final[dict[str, str]] = {
     "answerer": "writes reference answers, and answers from passages (RAG)",
     "grader": "grades answers",
     "embedder": "vectors, for retrieval and chunks",
+    "reranker": "scores passages for a query, a rerank server",
 }
 # Whose model does it where a role names none.
 _LIKE: Final = {"adjudicator": "agents", "splitter": "cleaner"}
@@ -56,8 +59,9 @@ class SettingsError(Refused):
 class Endpoint:
     """An OpenAI-compatible service; an empty `base_url` means OpenAI's own address.
 
-    A limit of 0 is none. `api` is the interface asked first, "chat" or "responses"; with an
-    `api_version` the address is that of an Azure resource.
+    A limit of 0 is none. `api` is the interface asked first, "chat" or "responses", or the wire of
+    a rerank server (llm/reranking.py); with an `api_version` the address is that of an Azure
+    resource.
     """
 
     name: str
@@ -80,13 +84,17 @@ ModelChoice: TypeAlias = tuple[str, str]
 def available(role: str = "") -> list[Endpoint]:
     """The endpoints to choose from: the configured ones, else the practice model if it runs.
 
-    With a role, the one that has it comes first, with that role's model as its default.
+    With a role, the one that has it comes first, with that role's model as its default. Rerank
+    servers are for rerankers and for nothing else.
     """
     found = [*_plain(), *_from_file()[0]]
     if not found:
         url = _started_here[-1] if _started_here else settings.ASSAY_PRACTICE_URL
-        return [practice(url)] if url else []
+        known = practice(url)
+        return [replace(known, api=JINA) if role == RERANKER else known] if url else []
     chosen = _choice_of(role) or ("", "")
+    if role:
+        found = [each for each in found if (each.api in WIRES) == (role == RERANKER)]
     return sorted((in_role(each, role) for each in found), key=lambda each: each.name != chosen[0])
 
 
@@ -228,8 +236,8 @@ def _entry(number: int, entry: Any, environment: Mapping[str, str]) -> Endpoint:
             raise SettingsError(f"{where}: {name} is no {_FIELDS[name].__name__} of use.")
     if not all(entry[name] for name in _REQUIRED) or len(entry["name"]) > _LONGEST_NAME:
         raise SettingsError(f"{where}: an empty value, or a name over {_LONGEST_NAME} letters.")
-    if entry.get("api", APIS[0]) not in APIS:
-        raise SettingsError(f"{where}: api is one of {', '.join(APIS)}.")
+    if entry.get("api", APIS[0]) not in (*APIS, *WIRES):
+        raise SettingsError(f"{where}: api is one of {', '.join((*APIS, *WIRES))}.")
     key_name = entry.get("api_key_env", "")
     if key_name and key_name not in environment:
         raise SettingsError(f"{where}: the environment has no {key_name}.")

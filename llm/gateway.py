@@ -33,6 +33,7 @@ from llm.models import Account, ModelProfile
 from llm.prices import PriceTable, table
 from llm.profiles import Profile, adapted, known, likely_input
 from llm.requests import Reply, Request
+from llm.reranking import RerankRequest
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -280,7 +281,8 @@ class Gateways:
     async def _learn(self, line: _Line, intent: Intent, refusal: LLMError) -> None:
         """Ask the model in another way because of this refusal, if it names one."""
         model, asked = intent.request.model, intent.profile
-        if asked is None or refusal.named is None or isinstance(intent.request, EmbeddingRequest):
+        only_texts = isinstance(intent.request, EmbeddingRequest | RerankRequest)
+        if asked is None or refusal.named is None or only_texts:
             return
         if line.profile(model) != asked:
             refusal.is_adapted = True  # by the refusal of another call

@@ -171,7 +171,10 @@ def most_input(request: Request) -> int:
 
     A token of the tokenisers in use (byte-level BPE, byte fallback) stands for at least one
     byte, so the bytes of all that is sent bound it: schema, and a margin for the chat template.
+    A request that is counted in something else says its own bound.
     """
+    if request.most_counted is not None:
+        return request.most_counted
     parts = [_written(message) for message in request.messages]
     shape = json.dumps([request.schema, request.tools] if request.tools else request.schema)
     sent = "".join([*parts, shape, request.schema_name]).encode("utf-8", "surrogatepass")

@@ -73,6 +73,11 @@ class Request:
         )
 
     @property
+    def most_counted(self) -> int | None:
+        """What its input can be counted as at most, where that is not in tokens."""
+        return None
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The sampling parameters that are set, so that a new one leaves old keys alone."""
         given = {

@@ -27,6 +27,7 @@ from llm.models import Call, ModelProfile
 from llm.practice.completion import CHECK
 from llm.prices import table
 from llm.requests import Reply, Request, object_schema
+from llm.reranking import WIRES, rerank_request
 
 # A page waits for it, and gives up after thirty seconds.
 DEADLINE_S: Final = 25.0
@@ -57,6 +58,8 @@ class Trial:
     @property
     def asked(self) -> str:
         """How it is asked, in words."""
+        if self.endpoint.api in WIRES:
+            return "for scores of passages"
         return "for vectors" if self.embeds else self.known.told(self.endpoint)[0]
 
     @property
@@ -165,6 +168,14 @@ async def _try(gateways: Gateways, trial: Trial) -> tuple[Trial, LLMError | None
 def _request(trial: Trial) -> Request:
     # Its own time makes each trial another request: an old answer tells nothing of now.
     now, name = time.time_ns(), trial.endpoint.name
+    if trial.endpoint.api in WIRES:
+        return rerank_request(
+            endpoint=name,
+            model=trial.model,
+            wire=trial.endpoint.api,
+            query="Is it so?",
+            documents=["It is so.", f"Nobody knows it. {now}"],
+        )
     if trial.embeds:
         return embedding_request(endpoint=name, model=trial.model, texts=[f"Is it so? {now}"])
     return Request(

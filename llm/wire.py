@@ -1,8 +1,8 @@
-"""The two ends of a call in OpenAI's three interfaces: the body of a request, and what came back as
-a Reply. Pure.
+"""The two ends of a call in OpenAI's three interfaces and in those of rerank servers: the body of a
+request, and what came back as a Reply. Pure.
 
 Chat completions, the Responses API (platform.openai.com/docs/api-reference/responses; some models
-answer there only), and embeddings.
+answer there only), and embeddings; llm/reranking.py has the shapes of rerank servers.
 """
 
 import json
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from llm import reranking
 from llm.embeddings import LITTLE, EmbeddingRequest, pack
 from llm.errors import ErrorClass, Transient
 from llm.parsing import storable
@@ -32,6 +33,8 @@ def written(request: Request, profile: Profile) -> tuple[str, dict[str, Any]]:
     if isinstance(request, EmbeddingRequest):
         body = {"model": request.model, "input": request.texts, "encoding_format": "base64"}
         return "/embeddings", body | dict(request.schema)
+    if isinstance(request, reranking.RerankRequest):
+        return reranking.PATH, reranking.body(request)
     asked = {k: v for k, v in request.parameters.items() if k not in profile.without}
     if profile.api == "responses":
         return "/responses", _response_body(request, profile, asked)
@@ -47,6 +50,8 @@ def read(answer: Any, request: Request, profile: Profile, *, elapsed_s: float) -
     kind, reader = "chat completion", _read_chat
     if isinstance(request, EmbeddingRequest):
         kind, reader = "list of vectors, one for each text", _read_vectors
+    elif isinstance(request, reranking.RerankRequest):
+        kind, reader = "list of scores, one for each document", _read_scores
     elif profile.api == "responses":
         kind, reader = "response", _read_response
     try:
@@ -197,6 +202,11 @@ def _read_vectors(answer: Any, request: Request, elapsed_s: float) -> Reply:
     usage = answer.get("usage")
     counted = {"completion_tokens": 0, **usage} if isinstance(usage, Mapping) else None
     return Reply(pack(vectors), _usage(counted, "prompt", "completion"), elapsed_s)
+
+
+def _read_scores(answer: Any, request: Request, elapsed_s: float) -> Reply:
+    assert isinstance(request, reranking.RerankRequest)  # its only caller
+    return Reply(*reranking.read(answer, request), elapsed_s)
 
 
 def _vector(given: Any) -> npt.NDArray[np.float32]:

@@ -77,12 +77,17 @@ class Searcher:
 
     def texts(self, pids: Sequence[str]) -> dict[str, str]:
         """Title and text of these passages, as they are searched; unknown ids are left out."""
-        version = stored(self.run.benchmark, self.run.corpus_version_id)
-        growing = CorpusVersion.objects.growing(self.run.benchmark)
-        layers = [*(version.layers if version else ()), *([growing.pk] if growing else ())]
-        rows = Passage.objects.with_text().filter(domain=self.domain, version_id__in=layers)
-        found = rows.filter(pid__in=pids).order_by().values_list("pid", "title", "text")
-        return {pid: f"{title}\n{text}" if title else text or "" for pid, title, text in found}
+        return texts_of(self.run, self.domain.pk, pids)
+
+
+def texts_of(run: RetrievalRun, domain: int, pids: Collection[str]) -> dict[str, str]:
+    """Title and text of passages that a run ranks, by id; unknown ids are left out."""
+    version = stored(run.benchmark, run.corpus_version_id)
+    growing = CorpusVersion.objects.growing(run.benchmark)
+    layers = [*(version.layers if version else ()), *([growing.pk] if growing else ())]
+    rows = Passage.objects.with_text().filter(domain=domain, version_id__in=layers)
+    found = rows.filter(pid__in=pids).order_by().values_list("pid", "title", "text")
+    return {pid: f"{title}\n{text}" if title else text or "" for pid, title, text in found}
 
 
 def _opened(

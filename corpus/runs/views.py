@@ -159,7 +159,7 @@ def _ranked(access: Access, found: RankedList, places: Sequence[int]) -> list[Ra
     """The places of a ranking that are asked for, counted from 0."""
     pids = [found.pids[n] for n in places]
     version = stored(access.benchmark, found.run.corpus_version_id)
-    keys, labels = _keys(version, found.query, pids), _labels(access, version, found.query)
+    keys, labels = keys_of(version, found.query, pids), labels_of(access, version, found.query)
     excluded = excluded_in(version, [found.query]).get(found.query.pk, set()) if version else set()
     return [
         Ranked(
@@ -180,12 +180,13 @@ def _with_passages(rows: list[Ranked]) -> list[Ranked]:
     return [replace(row, passage=passages.get(row.passage_pk or 0)) for row in rows]
 
 
-def _keys(version: CorpusVersion | None, query: Query, pids: list[str]) -> dict[str, int]:
+def keys_of(version: CorpusVersion | None, query: Query, pids: list[str]) -> dict[str, int]:
+    """The passages of these ids in the query's domain."""
     rows = Passage.objects.in_version(version).filter(domain_id=query.domain_id, pid__in=pids)
     return dict(rows.order_by().values_list("pid", "pk"))
 
 
-def _labels(access: Access, version: CorpusVersion | None, query: Query) -> dict[int, int]:
+def labels_of(access: Access, version: CorpusVersion | None, query: Query) -> dict[int, int]:
     """The label that counts now, by passage: one given since the import before the old gold."""
     if version is not None and version.is_derived:
         found = effective_labels(version, about=Q(query=query), shown_to=access)

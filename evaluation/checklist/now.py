@@ -9,7 +9,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.models import Assignment, Review, ReviewStatus, WorkState
-from corpus.models import Benchmark, CleaningRun, ImportRun, Membership, PoolBuild, RunComputation
+from corpus.models import (
+    Benchmark,
+    CleaningRun,
+    ImportRun,
+    Membership,
+    PoolBuild,
+    RerankRun,
+    RunComputation,
+)
 from debate.models import AnswerRun, DebateRun
 from evaluation.models import AgentRun, GradeRun, JudgeRun, RagRun, Release
 from kit.account.links import waiting_requests
@@ -23,6 +31,7 @@ _KINDS: Final[tuple[tuple[str, type[TrackedRun]], ...]] = (
     ("cleaning", CleaningRun),
     ("answer-run", AnswerRun),
     ("run-computation", RunComputation),
+    ("rerank-run", RerankRun),
     ("agent-run", AgentRun),
     ("judge-run", JudgeRun),
     ("rag-run", RagRun),

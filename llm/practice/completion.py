@@ -10,6 +10,7 @@ from dataclasses import replace
 from hashlib import blake2b, sha256
 from typing import Any
 
+from llm.practice import reranking
 from llm.practice.rules import (
     ROLES,
     Answer,
@@ -104,6 +105,15 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
     return {"object": "list", "model": MODEL, "data": data, "usage": usage}
 
 
+def rerank(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Scores of documents for a query, in Jina's shape. Raises Refusal."""
+    _check_model(body)
+    try:
+        return reranking.rerank(body, MODEL)
+    except (ValueError, TypeError) as error:
+        raise Refusal(str(error)) from None
+
+
 def embed(text: str, dimensions: int = DIMENSIONS) -> list[float]:
     """A vector of length 1, or of zeros for a text without words; the same on every machine."""
     vector = [0.0] * dimensions
@@ -132,6 +142,8 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
     last = str(messages[-1].get("content") or "") if messages else ""
     if not name and (grade := free_grade(last)) is not None:
         return Answer(grade)
+    if not name and (documents := _documents(messages)):
+        return Answer(reranking.reply(last, _question(messages), documents))
     if not name and (evidence := _evidence(body, messages)) is not None:
         said = quoted_answer(_question(messages), evidence)
         asks = any("Confidence:" in str(m.get("content")) for m in messages)
@@ -171,6 +183,12 @@ def _question(messages: Sequence[Mapping[str, Any]]) -> str:
         if message.get("role") == "user" and isinstance(message.get("content"), str):
             return read_blocks(message["content"]).get("query", "")
     return ""
+
+
+def _documents(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The documents that a reranker is shown."""
+    last = str(messages[-1].get("content") or "") if messages else ""
+    return [text for tag, _, text in read_named(last) if tag == "document"]
 
 
 def _evidence(

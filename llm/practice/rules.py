@@ -18,7 +18,7 @@ from llm.practice.searching import (
 )
 from llm.practice.words import best_answer, in_order, quotes, reason, sentences, tokens
 
-_TAG = r"(query|answer|chunk|history|page|aspect|passage|reference)-([0-9a-f]{16})"
+_TAG = r"(query|answer|chunk|history|page|aspect|passage|reference|document)-([0-9a-f]{16})"
 _OPENING = re.compile(rf"<{_TAG}>\n")
 _CLOSING = re.compile(rf"\n</{_TAG}>")
 _NUMBER = re.compile(r"^\(\d+\)[ \t]*", re.MULTILINE)
@@ -101,7 +101,7 @@ def read_blocks(text: str) -> dict[str, str]:
 def read_named(text: str) -> Iterator[tuple[str, str, str]]:
     """Every (tag, line before it, text) of the blocks that come in numbers."""
     for tag, start, inside in _blocks(text):
-        if tag in ("aspect", "passage"):
+        if tag in ("aspect", "passage", "document"):
             while start and text[start - 1] == "\n":
                 start -= 1
             yield tag, text[text.rfind("\n", 0, start) + 1 : start], inside

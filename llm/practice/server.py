@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from llm.practice.completion import Refusal, chat_completion, embeddings, models
+from llm.practice.completion import Refusal, chat_completion, embeddings, models, rerank
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -58,6 +58,7 @@ def _app(latency_ms: int) -> "web.Application":
     app.router.add_get("/v1/models", _handler(models, 0))
     app.router.add_post("/v1/chat/completions", _handler(chat_completion, latency_ms))
     app.router.add_post("/v1/embeddings", _handler(embeddings, latency_ms))
+    app.router.add_post("/v1/rerank", _handler(rerank, latency_ms))
     return app
 
 

@@ -42,6 +42,7 @@ _WHOLE_PAGE = (
 _NAMED = "Cases are named by ids drawn by chance."
 # By file: a group ("GET /api/...", a command, a path), or a group and one of its lines with a space
 # between, and why it is no longer there.
+_RERANKER = "There is another role, reranker."
 LEFT_OUT: dict[str, dict[str, str]] = {
     "answers.txt": {"GET /api/b/<slug>/cases/ .results[].id: int": _NAMED},
     "api.txt": {
@@ -81,6 +82,10 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         for field in fields
     }
     | {
+        "POST /api/b/{slug}/endpoints/try/ takes role: one of 'adjudicator', 'agents', 'answerer', "
+        "'cleaner', 'embedder', 'grader', 'judge', 'splitter' or one of ''": _RERANKER
+    }
+    | {
         "GET /api/b/{slug}/releases/{id}/files/{path} 200 application/octet-stream": (
             "A file is sent as the type that its name tells, as ever."
         )
@@ -110,6 +115,8 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         _NAMED,
     ),
     "commands.txt": {
+        "check_endpoint --role, as role, one of adjudicator agents answerer cleaner embedder "
+        "grader judge splitter, default ''": _RERANKER,
         "score_run --qrels, as qrels, path, exactly one of its group": "it may be given again",
         "score_run --profile, as profile, one of paper reference strict, default 'strict'": (
             "trec_eval is a further choice"

@@ -43,7 +43,8 @@ judge-runs judge-samples judge-table label-checks noise-check noise-checks panel
 panel-new panel-table people person pool pool-build pool-builds pool-new pool-pairs pools progress
 progress-csv prompts push qualification-people qualification-rule qualification-rules quotas
 rag-board rag-board-csv rag-forecast rag-grade-forecast rag-run rag-run-new rag-runs release
-release-changelog release-pushes releases rescoring run-computation run-computations short-answers
+release-changelog release-pushes releases rerank-forecast rerank-run rerank-run-new rerank-runs
+rescoring run-computation run-computations short-answers
 spending spot-checks version version-passage version-search version-take-up version-work versions
 voting voting-arms voting-pay voting-plan webhook webhooks
 """

@@ -148,9 +148,13 @@ def with_roles(settings: Settings, folder: Path, roles: str) -> None:
     settings.ASSAY_ENDPOINTS = str(path)
 
 
+WRITERS = [role for role in endpoints.ROLES if role != endpoints.RERANKER]
+
+
 def test_without_roles_the_first_endpoint_has_them_all(settings: Settings, tmp_path: Path) -> None:
     with_roles(settings, tmp_path, "")
-    assert {chosen(role) for role in endpoints.ROLES} == {("one", "llama")}
+    assert {chosen(role) for role in WRITERS} == {("one", "llama")}
+    assert endpoints.available("reranker") == []  # neither is a rerank server
     assert endpoints.named_for("judge") is None
 
 
@@ -160,7 +164,7 @@ def test_a_role_is_an_endpoint_and_a_model(settings: Settings, tmp_path: Path) -
         'cleaner = "two"\nanswerer = "writer"\n'
     )
     with_roles(settings, tmp_path, roles)
-    found = {role: chosen(role) for role in endpoints.ROLES}
+    found = {role: chosen(role) for role in WRITERS}
     assert found == {
         "agents": ("two", "a/b"),
         "adjudicator": ("two", "a/b"),
@@ -241,8 +245,9 @@ def test_the_sample_file_has_one_of_each_and_every_role(
         monkeypatch.setenv(name, f"key of {name}")
     settings.ASSAY_ENDPOINTS = str(sample)
     found = {endpoint.name: endpoint for endpoint in endpoints.available()}
-    kinds = ["openai", "azure", "openrouter", "deepseek", "vllm", "ollama", "litellm"]
+    kinds = ["openai", "azure", "openrouter", "deepseek", "vllm", "ollama", "litellm", "tei"]
     assert list(found) == kinds
+    assert chosen("reranker") == ("tei", "BAAI/bge-reranker-v2-m3")
     assert found["openai"].api_key == "key of OPENAI_KEY"
     assert found["azure"].api_version
     assert found["vllm"].is_free

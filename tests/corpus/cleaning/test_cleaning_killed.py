@@ -1,31 +1,23 @@
 """Workers that die at random: the same version in the end, and hardly a call paid twice."""
 
 import random
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
 from corpus.cleaning.services import EMBEDDERS, start_cleaning
 from corpus.cleaning.tasks import drive_claimed
 from corpus.models import CleaningRun, CorpusVersion, Passage
 from corpus.versions.effective import effective_labels
-from kit.runs.models import TrackedRun
-from kit.runs.sharing import Share
 from llm import endpoints
 from llm.models import Call
-from llm.pump import Pump
 from tests.corpus.cleaning.rooms import clean, make_corpus
 from tests.corpus.scripted import cleaner
 from tests.factories import make_gold, make_passage, make_query
+from tests.killing import live_until_killed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGES = 24
-
-
-class Killed(BaseException):
-    """What a dead process would have come to."""
 
 
 def big_corpus() -> Any:
@@ -41,38 +33,6 @@ def big_corpus() -> Any:
 
 def plain(role: str, text: str) -> str:
     return text
-
-
-def live_until_killed(run: CleaningRun, monkeypatch: Any, steps: int) -> None:
-    """Drive a claimed run until that many of its commits, calls and heartbeats have gone by."""
-    left = [steps]
-
-    def counting(original: Any) -> Any:
-        def count(self: Any, *args: Any, **fields: Any) -> None:
-            left[0] -= 1
-            if left[0] < 0:
-                raise Killed
-            original(self, *args, **fields)
-
-        return count
-
-    async def at_once(self: Any, *args: Any) -> None:
-        """A dead process stores nothing more."""
-        for task in args[1:]:
-            task.cancel()
-
-    with monkeypatch.context() as patched:
-        patched.setattr(TrackedRun, "hold", counting(TrackedRun.hold))
-        patched.setattr(Share, "hold_groups", counting(Share.hold_groups))
-        # A dead process gives nothing back.
-        patched.setattr(TrackedRun, "release", lambda self: None)
-        patched.setattr(Pump, "_wind_down", at_once)
-        with pytest.raises(BaseException):  # noqa: B017, PT011  (alone, or in a group of tasks)
-            drive_claimed(run)
-            raise Killed
-    over = {"lease_until": timezone.now() - timedelta(1)}
-    CleaningRun.objects.filter(pk=run.pk).update(**over)
-    run.groups.filter(status="running").update(**over)
 
 
 def reclaimed(run: CleaningRun) -> CleaningRun:
@@ -105,7 +65,7 @@ def test_a_killed_cleaning_ends_in_the_same_version(settings, monkeypatch, seed:
         )
         kills = 0
         for _ in range(6):
-            live_until_killed(run, monkeypatch, rng.randrange(1, 9))
+            live_until_killed(run, drive_claimed, monkeypatch, rng.randrange(1, 9))
             run.refresh_from_db()
             if run.is_over:
                 break
@@ -150,7 +110,7 @@ def test_a_killed_cleaning_by_rules_too(monkeypatch, preset: str) -> None:
             options=options,
         )
         for steps in (2, 5, 3):
-            live_until_killed(run, monkeypatch, steps)
+            live_until_killed(run, drive_claimed, monkeypatch, steps)
             run = reclaimed(run)
         drive_claimed(run)
     run.refresh_from_db()

@@ -1,0 +1,96 @@
+"""`manage.py rerank SLUG`: rerank the first passages of a retrieval run, in this process."""
+
+import contextlib
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.management.named import benchmark_named
+from corpus.models import Benchmark, RerankMethod, RerankRun, RetrievalRun
+from corpus.reranking.services import CHOICES, role_of, start_rerank
+from corpus.reranking.tasks import RERANKINGS
+from corpus.versions.services import called
+from kit.errors import Refused
+from kit.runs.models import RunStatus
+from llm import endpoints
+from llm.ledger.accounts import budget_of
+
+_NUMBERS = {"depth": int, "document_chars": int, "weight": float, "temperature": float,
+            "group_size": int, "repeats": int, "seed": int}  # fmt: skip
+
+
+class Command(BaseCommand):
+    help = (
+        "Rerank the first passages of a retrieval run; the outcome is a retrieval run, too. "
+        "Without a configured endpoint the practice model reranks."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the benchmark")
+        parser.add_argument("--run", default="", help="retrieval run by name; the first")
+        parser.add_argument("--corpus-version", default="", help="that it ranks; the current one")
+        methods, usual = RerankMethod.values, RerankMethod.POINTWISE
+        parser.add_argument("--method", choices=methods, default=usual.value)
+        parser.add_argument("--second", default="", help="merge: the other run by name")
+        parser.add_argument("--endpoint", default="", help="by name; the first where none is given")
+        for name, kind in _NUMBERS.items():
+            parser.add_argument(f"--{name.replace('_', '-')}", type=kind)
+        for name, choices in CHOICES.items():
+            parser.add_argument(f"--{name.replace('_', '-')}", choices=choices)
+        parser.add_argument("--name", default="")
+        parser.add_argument("--budget", help="in dollars; no limit where none is given")
+        parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        benchmark, role = benchmark_named(options["slug"]), role_of(options["method"])
+        asked = endpoints.practice_if_unconfigured(role) if role else contextlib.nullcontext()
+        with asked as first:
+            try:
+                run = _start(benchmark, options, first)
+            except Refused as error:
+                raise CommandError(str(error)) from None
+            RERANKINGS.drive(run)
+        run.refresh_from_db()
+        found = {
+            "reranking": run.pk,
+            "run": run.run.name if run.run else None,
+            "status": run.status,
+            "spent_usd": f"{run.spent_usd:f}",
+            "report": run.report,
+        }
+        if options["json"]:
+            self.stdout.write(json.dumps(found))
+        elif run.run:
+            self.stdout.write(f"{run.run.name} is done: {run.run.query_count} queries.")
+        if run.status != RunStatus.DONE:
+            raise CommandError(run.pause_reason or run.error or "The run is not finished.")
+
+
+def _start(
+    benchmark: Benchmark, options: dict[str, Any], first: endpoints.Endpoint | None
+) -> RerankRun:
+    version = called(benchmark, options["corpus_version"])
+    key = version.key if version else None
+    rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key).order_by("name")
+
+    def named(name: str) -> RetrievalRun:
+        found = rows.filter(name=name).first() if name else rows.first()
+        if found is None:
+            names = ", ".join(rows.values_list("name", flat=True))
+            raise Refused(f"There is no retrieval run {name!r}; there are: {names or 'none'}.")
+        return found
+
+    given = {name: options[name] for name in (*_NUMBERS, *CHOICES) if options[name] is not None}
+    return start_rerank(
+        benchmark=benchmark,
+        source=named(options["run"]),
+        method=options["method"],
+        second=named(options["second"]) if options["second"] else None,
+        endpoint=endpoints.get(options["endpoint"]) if options["endpoint"] else first,
+        name=options["name"],
+        budget_usd=budget_of(options["budget"]),
+        actor=None,
+        claimed=True,
+        **given,
+    )

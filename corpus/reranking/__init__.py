@@ -1,0 +1,1 @@
+"""Reranking: the first passages of a retrieval run, brought into another order."""

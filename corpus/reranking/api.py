@@ -1,0 +1,169 @@
+"""API of rerankings, and of two runs side by side."""
+
+from typing import Any
+
+from django.urls import path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
+
+from corpus.access import enter, enter_unblinded
+from corpus.models import RerankItem, RerankMethod, RerankRun, RetrievalRun, Role
+from corpus.reranking.beside import sides_of
+from corpus.reranking.services import CHOICES, SETTINGS
+from corpus.reranking.views import READERS, RUNS, forecast_of, get_run, start
+from corpus.run_routes import OneRun, RunLimit, RunVerb
+from corpus.runs.views import get_run as get_retrieval_run
+from kit.api import RUN_FIELDS, Route
+from kit.errors import Refused
+from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
+
+_OPTIONS = sorted({name for each in SETTINGS.values() for name in each} - {*CHOICES})
+
+
+class RerankRunSerializer(PaidSerializer, serializers.ModelSerializer):
+    """A reranking; `run` is the retrieval run that it became."""
+
+    class Meta:
+        model = RerankRun
+        fields = [
+            *RUN_FIELDS,
+            *("name", "method", "source", "second", "config", "run", "report"),
+            *("endpoint", "model", "practice"),
+            *PAID_FIELDS,
+            "pause_reason",
+        ]
+
+
+class NewRerankSerializer(serializers.Serializer):
+    """What to rerank. `config`: depth; mix, weight; parser, family, document_chars, temperature,
+    reasoning_effort; group_size, repeats, seed."""
+
+    source = serializers.IntegerField(help_text="A retrieval run.")  # type: ignore[assignment]
+    method = serializers.ChoiceField(choices=RerankMethod.choices)
+    second = serializers.IntegerField(
+        required=False, allow_null=True, default=None, help_text="The other run of a merge."
+    )
+    config = serializers.DictField(required=False, default=dict)
+    name = serializers.CharField(max_length=190, required=False, allow_blank=True, default="")
+    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+    budget_usd = BudgetField(required=False, default=None)
+
+
+class RerankForecastSerializer(serializers.Serializer):
+    """What a reranking is likely to take."""
+
+    queries = serializers.IntegerField()
+    calls = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    usd = serializers.DecimalField(max_digits=18, decimal_places=6, allow_null=True)
+
+
+class RerankItemSerializer(serializers.ModelSerializer):
+    """One query: its new order with final scores; `found` has what they were made of."""
+
+    class Meta:
+        model = RerankItem
+        fields = ["id", "query", "state", "pids", "scores", "found", "error"]
+
+
+class RankPlaceSerializer(serializers.Serializer):
+    """A passage with its rank in both runs, null where it is not among the first k."""
+
+    pid = serializers.CharField()
+    first = serializers.IntegerField(allow_null=True)
+    second = serializers.IntegerField(allow_null=True)
+    moved = serializers.IntegerField(allow_null=True)
+    label = serializers.IntegerField(allow_null=True)  # type: ignore[assignment]
+    score = serializers.FloatField(allow_null=True)
+    spread = serializers.FloatField(allow_null=True)
+
+
+class BesideSerializer(serializers.Serializer):
+    """Two runs for one query, each by its key."""
+
+    first = serializers.IntegerField(source="first.pk")
+    second = serializers.IntegerField(source="second.pk")
+    k = serializers.IntegerField()
+    places = RankPlaceSerializer(many=True)
+
+
+class RerankRoutes(ViewSetMixin, Route):
+    """Rerankings of retrieval runs."""
+
+    @extend_schema(responses=RerankRunSerializer(many=True))
+    def rerank_runs(self, request: Request, slug: str) -> Response:
+        """Rerankings, and starting one."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return self.page(
+            access.benchmark.rerank_runs.select_related("account"), RerankRunSerializer
+        )
+
+    @extend_schema(request=NewRerankSerializer, responses={202: RerankRunSerializer})
+    def start_rerank(self, request: Request, slug: str) -> Response:
+        """Rerankings, and starting one."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(NewRerankSerializer)
+        for name in ("source", "second"):
+            if given[name] is not None:
+                rows = RetrievalRun.objects.filter(benchmark=access.benchmark, pk=given[name])
+                given[name] = rows.first()
+                if given[name] is None:
+                    raise Refused("There is no such retrieval run.", field=name)
+        method, config = given.pop("method"), given.pop("config")
+        for name in config:
+            if name not in (*_OPTIONS, *CHOICES):
+                raise Refused(f"There is no setting {name!r}.", field="config")
+        run = start(access=access, method=method, **given, **config)
+        return Response(RerankRunSerializer(run).data, status=202)
+
+    @extend_schema(
+        parameters=[OpenApiParameter(name) for name in ("method", "source", "endpoint")]
+        + [OpenApiParameter(name) for name in (*_OPTIONS, *CHOICES)],
+        responses=RerankForecastSerializer,
+    )
+    def rerank_forecast(self, request: Request, slug: str) -> Response:
+        """What a reranking would take."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        found = forecast_of(access, request.query_params)
+        if found is None:
+            raise Refused("There is no retrieval run to rerank yet.", field="source")
+        return Response(RerankForecastSerializer(found).data)
+
+    @extend_schema(responses=RerankItemSerializer(many=True))
+    def rerank_items(self, request: Request, slug: str, pk: int) -> Response:
+        """The queries of a reranking with the scores that were kept."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return self.page(get_run(access, pk).items.all(), RerankItemSerializer)
+
+    @extend_schema(parameters=[OpenApiParameter("with", int)], responses=BesideSerializer)
+    def ranked_beside(self, request: Request, slug: str, pk: int, query_pk: int) -> Response:
+        """A run beside the run `with`: ranks of one query, and what each found alone."""
+        access = enter(self.person(), slug)
+        run = get_retrieval_run(access, pk)
+        sides = sides_of(access, run, query_pk, request.query_params.get("with", ""))
+        if sides is None:
+            raise Refused("No other run of this corpus version ranks the query.", field="with")
+        return Response(BesideSerializer(sides).data)
+
+
+_RUN: Any = {"pages": RUNS, "serializer_class": RerankRunSerializer}
+_ALL = "b/<slug:slug>/rerank-runs"
+_BESIDE = "b/<slug:slug>/retrieval-runs/<int:pk>/lists/<int:query_pk>/beside/"
+_to = RerankRoutes.as_view
+urlpatterns = [
+    path(f"{_ALL}/", _to({"get": "rerank_runs", "post": "start_rerank"}), name="api-rerank-runs"),
+    path(f"{_ALL}/forecast/", _to({"get": "rerank_forecast"}), name="api-rerank-forecast"),
+    path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_RUN), name="api-rerank-run"),
+    path(f"{_ALL}/<int:pk>/queries/", _to({"get": "rerank_items"}), name="api-rerank-items"),
+    path(f"{_ALL}/<int:pk>/budget/", RunLimit.as_view(**_RUN), name="api-rerank-run-budget"),
+    path(f"{_ALL}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_RUN), name="api-rerank-run-verb"),
+    path(
+        _BESIDE,
+        _to({"get": "ranked_beside"}, pagination_class=None),
+        name="api-ranked-list-beside",
+    ),
+]

@@ -1,0 +1,72 @@
+"""The form of a reranking: one for each method, with what that method asks."""
+
+from typing import Any, Final
+
+from django import forms
+
+from corpus.computing.config import Setting
+from corpus.models import Benchmark
+from corpus.reranking import asking
+from corpus.reranking.services import CHOICES, MIX_WORDS, SETTINGS, role_of
+from corpus.versions.forms import RunField, runs_of
+from llm.endpoints import endpoint_choices
+from llm.ledger.accounts import budget_field, effort_field
+
+ABOUT: Final = {
+    asking.POINTWISE: "A model scores each passage from 0 to 10, one call a passage.",
+    asking.LISTWISE: "A model orders all passages of a query in one call.",
+    asking.GROUPWISE: "A model scores passages side by side in shuffled groups; repeats are "
+    "averaged, and their spread is kept.",
+    asking.ENDPOINT: "A cross-encoder behind a rerank server scores the passages. It is tried on "
+    "ten pairs of known order before it is paid.",
+    asking.ORACLE: "Relevant passages first, by the gold: what no reranker of this run can exceed. "
+    "Asks nobody.",
+    asking.MERGE: "Two runs made one by the logarithm of their ranks, such as a pointwise and a "
+    "listwise reranking. Asks nobody.",
+}
+_WORDS: Final[dict[str, tuple[str, str]]] = {
+    "depth": ("First passages of a query", ""),
+    "mix": ("The final score is", ""),
+    "weight": ("Weight of the reranker", "The retriever has the rest."),
+    "parser": ("Replies are read", "What cannot be read never becomes a score in strict."),
+    "family": ("Prompt", "auto: by the name of the domain, as BRIGHT has them."),
+    "document_chars": ("Characters shown of a passage", "What is longer is cut and counted."),
+    "group_size": ("Passages of a group", ""),
+    "repeats": ("Repeats", ""),
+    "seed": ("Seed of the shuffles", ""),
+    "temperature": ("Temperature", ""),
+}
+
+
+class RerankForm(forms.Form):
+    """Which run is reranked, how, by whom, for how much."""
+
+    def __init__(self, *args: Any, method: str, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        runs = runs_of(benchmark)
+        self.fields["source"] = RunField(runs, label="Retrieval run", empty_label=None)
+        if method == asking.MERGE:
+            self.fields["source"].label = "First run, such as a pointwise one"
+            self.fields["second"] = RunField(runs, label="Second run, such as a listwise one")
+        if role := role_of(method):
+            choices = endpoint_choices(role)
+            self.fields["endpoint"] = forms.ChoiceField(label="Model endpoint", choices=choices)
+        self.fields.update({name: _field(name, each) for name, each in SETTINGS[method].items()})
+        self.fields["name"] = forms.CharField(
+            max_length=190, required=False, help_text="Left empty, one is made up."
+        )
+        if role:
+            self.fields["budget_usd"] = budget_field()
+
+
+def _field(name: str, setting: Setting) -> forms.Field:
+    if name == "reasoning_effort":
+        return effort_field()
+    label, about = _WORDS[name]
+    if name in CHOICES:
+        words = MIX_WORDS if name == "mix" else {}
+        choices = [(each, words.get(each, each)) for each in CHOICES[name]]
+        return forms.ChoiceField(
+            label=label, help_text=about, choices=choices, initial=setting.default
+        )
+    return setting.field(label=label, help_text=about)

@@ -1,0 +1,93 @@
+"""The end of a reranking: its orders become a retrieval run like any other."""
+
+import hashlib
+import json
+from collections import Counter
+from typing import Any, Final
+
+from django.db import transaction
+
+from corpus.lists import unused_name
+from corpus.models import RankedList, RerankRun, RerankState, RetrievalRun
+from corpus.reranking.services import names_taken, note
+from kit.database.bulk import copy_rows
+from kit.runs.models import RunStatus
+
+FAILED: Final = (
+    "{queries} failed; nothing is published yet. Try them again, or keep them in the retriever's "
+    "order."
+)
+_COLUMNS: Final = ("run_id", "query_id", "pids", "scores")
+
+
+def close(run: RerankRun) -> None:
+    """Publish the outcome, or end as failed where a query has none. Raises LostLease."""
+    failed = run.items.filter(state=RerankState.FAILED).count()
+    if failed:
+        queries = "1 query" if failed == 1 else f"{failed:,} queries"
+        run.finish(RunStatus.FAILED, error=FAILED.format(queries=queries), report=report_of(run))
+        return
+    with transaction.atomic():
+        report = report_of(run)
+        made = _publish(run, report)
+        run.finish(run=made, report=report, error="", pause_reason="")
+        note(run, None, "rerank retrieval run", made=made.pk)
+
+
+def report_of(run: RerankRun) -> dict[str, Any]:
+    """What was met: documents shown in part, by how many queries; ids without a text; replies
+    that nobody could read, and documents and queries that stayed where the retriever put them."""
+    truncated: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    for state, each in run.items.values_list("state", "found").iterator(chunk_size=200):
+        truncated.update(each.get("truncated", ()))
+        scores = each.get("rerank", ())
+        found["documents"] += len(each.get("pids", ()))
+        found["missing"] += len(each.get("missing", ()))
+        found["unread"] += each.get("unread", 0)
+        is_kept = state == RerankState.KEPT or each.get("is_kept", False)
+        found["kept_queries"] += is_kept
+        if run.config.get("mix"):
+            found["kept_documents"] += sum(score is None for score in scores)
+    names = ("documents", "missing", "unread", "kept_queries", "kept_documents")
+    return {name: found[name] for name in names} | {
+        "truncated": len(truncated),
+        "truncated_documents": dict(truncated.most_common(1000)),
+    }
+
+
+def _publish(run: RerankRun, report: dict[str, Any]) -> RetrievalRun:
+    made = RetrievalRun.everything.create(
+        benchmark=run.benchmark,
+        name=unused_name(run.name, names_taken(run.benchmark, run.source) - {run.name}),
+        corpus_version_id=run.source.corpus_version_id,
+        is_ready=False,
+    )
+    digests: list[tuple[str, str, str]] = []
+    rows: list[tuple[int, int, str, str]] = []
+    depth = 0
+    columns = ("query_id", "query__domain__name", "query__qid", "pids", "scores")
+    for query, domain, qid, pids, scores in run.items.order_by("pk").values_list(*columns):
+        ranking = json.dumps([pids, scores]).encode()
+        digests.append((domain, qid, hashlib.sha256(ranking).hexdigest()))
+        rows.append((made.pk, query, json.dumps(pids), json.dumps(scores)))
+        depth = max(depth, len(pids))
+    copy_rows(RankedList, _COLUMNS, rows)
+    RetrievalRun.everything.filter(pk=made.pk).update(
+        is_ready=True,
+        digest=hashlib.sha256(json.dumps(sorted(digests)).encode()).hexdigest(),
+        query_count=len(rows),
+        depth=depth,
+        provenance={
+            "reranking": run.pk,
+            "label": f"reranked here: {run.get_method_display()}",
+            "method": run.method,
+            "source": run.source.name,
+            "second": run.second.name if run.second else None,
+            "model": run.model,
+            "config": run.config,
+            "practice": run.practice,
+            **{name: value for name, value in report.items() if name != "truncated_documents"},
+        },
+    )
+    return RetrievalRun.objects.get(pk=made.pk)

@@ -1,0 +1,309 @@
+"""Setting up a reranking: what is frozen, what it would take, what people do about it."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Avg
+from django.db.models.functions import Length
+
+from corpus.computing.config import Setting
+from corpus.lists import unused_name
+from corpus.models import Benchmark, Passage, Query, RankedList, RetrievalRun
+from corpus.reranking import asking
+from corpus.reranking.models import RerankItem, RerankMethod, RerankRun, RerankState
+from corpus.reranking.reading import candidates_of, scheme_of
+from corpus.reranking.rules import PARSERS, by_place
+from kit import audit
+from kit.errors import Refused
+from kit.runs.models import RunStatus, wake
+from kit.runs.moves import move_run
+from llm.endpoints import RERANKER, Endpoint, fence_key, in_role
+from llm.ledger.accounts import check_budget, open_account
+from llm.prices import table
+from llm.profiles import likely_input, likely_thoughts
+from llm.requests import EFFORTS, Usage
+from llm.reranking import BATCH, JINA, WIRES
+
+SEED: Final = 666
+# How a score and the retriever's come to one (docs/protocol.md 5.4).
+INTERPOLATE, TIE_BREAK, ALONE = MIXES = ("interpolate", "tie-break", "alone")
+MIX_WORDS: Final = {
+    INTERPOLATE: "interpolated with the retriever’s",
+    TIE_BREAK: "100 times the score, plus the retriever’s own",
+    ALONE: "the score alone",
+}
+_CHARS: Final = (200, 200_000)
+_ASKED: Final = {
+    "parser": Setting(str, PARSERS[0], high=20),
+    "family": Setting(str, asking.AUTO, high=40),
+    "temperature": Setting(float, 0.0, 0, 2),
+    "reasoning_effort": Setting(str, "", high=10),
+}
+_MIXED: Final = {"mix": Setting(str, INTERPOLATE, high=12), "weight": Setting(float, 0.6, 0, 1)}
+_DEPTH: Final = {"depth": Setting(int, 100, 1, 1000)}
+# What each method may be set to. A listwise call holds all documents: they are shown shorter.
+SETTINGS: Final[dict[str, dict[str, Setting]]] = {
+    asking.POINTWISE: {
+        **_DEPTH,
+        **_MIXED,
+        **_ASKED,
+        "document_chars": Setting(int, 60_000, *_CHARS),
+    },
+    asking.LISTWISE: {**_DEPTH, **_ASKED, "document_chars": Setting(int, 3_000, *_CHARS)},
+    asking.GROUPWISE: {
+        **_DEPTH,
+        **_MIXED,
+        **_ASKED,
+        "document_chars": Setting(int, 3_000, *_CHARS),
+        "group_size": Setting(int, 20, 2, 100),
+        "repeats": Setting(int, 2, 1, 20),
+        "seed": Setting(int, SEED, 0, 2**31),
+    },
+    asking.ENDPOINT: {
+        **_DEPTH,
+        "mix": Setting(str, ALONE, high=12),
+        "weight": Setting(float, 0.6, 0, 1),
+        "document_chars": Setting(int, 24_000, *_CHARS),
+    },
+    asking.ORACLE: _DEPTH,
+    asking.MERGE: {**_DEPTH, "weight": Setting(float, 0.6, 0, 1)},
+}
+CHOICES: Final[dict[str, tuple[str, ...]]] = {
+    "parser": PARSERS,
+    "family": (asking.AUTO, *asking.FAMILIES),
+    "mix": MIXES,
+    "reasoning_effort": ("", *EFFORTS),
+}
+# Tokens of an answer, for forecasts.
+_LIKELY_OUTPUT: Final = {asking.POINTWISE: 10, asking.LISTWISE: 900, asking.GROUPWISE: 500}
+
+
+def role_of(method: str) -> str:
+    """The role whose endpoint is asked; "" where nobody is."""
+    if method == asking.ENDPOINT:
+        return RERANKER
+    return "judge" if method in asking.ROLES else ""
+
+
+def start_rerank(
+    *,
+    benchmark: Benchmark,
+    source: RetrievalRun,
+    method: str,
+    actor: User | None,
+    endpoint: Endpoint | None = None,
+    second: RetrievalRun | None = None,
+    name: str = "",
+    budget_usd: Decimal | None = None,
+    claimed: bool = False,
+    **options: Any,
+) -> RerankRun:
+    """Rerank the first passages of every query of a retrieval run, and wake a worker.
+
+    `options` are those of SETTINGS. `claimed` keeps it for the calling process. Raises Refused,
+    naming the field.
+    """
+    config = checked_config(source, method, options, second)
+    if role_of(method):
+        endpoint = _checked(endpoint, method)
+    else:
+        endpoint, budget_usd = None, None
+    model = endpoint.default_model if endpoint else ""
+    queries = list(
+        RankedList.objects.filter(run=source).order_by("query_id").values_list("query", flat=True)
+    )
+    if not queries:
+        raise Refused(f"{source.name} ranks nothing.", field="source")
+    if endpoint:
+        check_budget(budget_usd, [(endpoint.name, model)])
+    if endpoint and method == asking.ENDPOINT:
+        config["wire"] = _wire(endpoint)
+    how = model or (second.name if second else RerankMethod(method).label)
+    label = name.strip() or f"{source.name}, {RerankMethod(method).label.lower()}: {how}"
+    with transaction.atomic():
+        run = RerankRun.objects.create(
+            benchmark=benchmark,
+            name=unused_name(label[:190], names_taken(benchmark, source)),
+            method=method,
+            source=source,
+            second=second,
+            config=config,
+            endpoint=endpoint.name if endpoint else "",
+            model=model[:120],
+            practice=bool(endpoint and endpoint.is_practice)
+            or any(each.provenance.get("practice") for each in (source, second) if each),
+            budget_usd=budget_usd,
+            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
+            total=len(queries),
+            created_by=actor,
+        )
+        items = [RerankItem(run=run, query_id=query) for query in queries]
+        RerankItem.objects.bulk_create(items, batch_size=1000)
+        if endpoint:
+            open_account(run)
+        note(run, actor, "start reranking", method=method, source=source.pk)
+        if claimed:
+            run.claim()
+        else:
+            wake(run)
+    return run
+
+
+def checked_config(
+    source: RetrievalRun,
+    method: str,
+    options: Mapping[str, Any],
+    second: RetrievalRun | None = None,
+) -> dict[str, Any]:
+    """What a run is frozen to. Raises Refused, naming the field."""
+    if method not in SETTINGS:
+        raise Refused(f"There is no method {method!r}: {', '.join(SETTINGS)}.", field="method")
+    known = SETTINGS[method]
+    for name, value in options.items():
+        if name not in known and value not in (None, ""):
+            raise Refused(f"{RerankMethod(method).label} has no setting {name!r}.", field=name)
+    config = {name: each.read(name, options.get(name)) for name, each in known.items()}
+    for name, choices in CHOICES.items():
+        if name in config and config[name] not in choices:
+            raise Refused(f"{name} is one of {', '.join(filter(None, choices))}.", field=name)
+    is_merge = method == asking.MERGE
+    if is_merge != (second is not None) or second == source:
+        raise Refused("A merge, and nothing else, has a second run, another one.", field="second")
+    if second and second.corpus_version_id != source.corpus_version_id:
+        raise Refused("These runs rank different corpus versions.", field="second")
+    return config | {"scheme": scheme_of(source), "prompt": asking.digest_of(method)}
+
+
+def settings_of(run: RerankRun) -> asking.Settings:
+    """The reranker as it was frozen. Raises Refused where its prompt changed since."""
+    if asking.digest_of(run.method) != run.config["prompt"]:
+        raise Refused("The prompt changed since this run was made; start a new run.")
+    return _settings(run.method, run.endpoint, run.model, run.config)
+
+
+def retry_failed(*, run: RerankRun, actor: User | None) -> None:
+    """Try the failed queries again, and these alone. Raises Refused where none failed.
+
+    What was answered comes from the ledger and is not paid again.
+    """
+    _go_on(run, actor, "retry failed queries", RerankState.WAITING)
+
+
+def keep_failed(*, run: RerankRun, actor: User | None) -> None:
+    """Let the failed queries stay as the retriever ranked them, so that the run can be published.
+    Raises Refused where none failed."""
+    _go_on(run, actor, "keep failed queries", RerankState.KEPT)
+
+
+def _go_on(run: RerankRun, actor: User | None, verb: str, to: RerankState) -> None:
+    with transaction.atomic():
+        move_run(
+            run, RunStatus.QUEUED, actor=actor, verb=verb, sources=[RunStatus.FAILED], error=""
+        )
+        failed = list(run.items.filter(state=RerankState.FAILED).select_related("query"))
+        if not failed:
+            raise Refused("No query of this run has failed.")
+        depth, scheme = run.config["depth"], run.config["scheme"]
+        found = candidates_of(run.source, [e.query for e in failed], depth=depth, scheme=scheme)
+        for each in failed:
+            each.state = to
+            if to == RerankState.KEPT:
+                each.pids = found[each.query_id].pids
+                each.scores = list(by_place(range(len(each.pids))).values())
+            else:
+                each.error = ""
+        RerankItem.objects.bulk_update(failed, ["state", "pids", "scores", "error"], batch_size=200)
+        run.done = run.items.exclude(state=RerankState.WAITING).count()
+        run.save(update_fields=["done"])
+        wake(run)
+
+
+def forecast(
+    source: RetrievalRun, method: str, endpoint: Endpoint | None, config: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a reranking is likely to take; `usd` is None where the model has no known price.
+
+    By the mean length of the newest queries and passages, and by what is asked first.
+    """
+    depth = min(config["depth"], source.depth)
+    queries = Query.objects.filter(ranked_lists__run=source).order_by("-pk")[:200]
+    shown = int(min(config.get("document_chars", 0), _mean_length(source, queries))) or 1
+    found = {"queries": source.query_count, "calls": 0, "input_tokens": 0, "output_tokens": 0}
+    if not role_of(method):
+        return found | {"usd": Decimal(0)}
+    model = endpoint.default_model if endpoint else ""
+    who = _settings(method, "", model, {**config, "wire": _wire(endpoint)})
+    length = sum(len(each.text) for each in queries) // max(1, len(queries))
+    task = asking.Task("x" * length, ["x" * shown] * depth, orders=[range(depth)])
+    first = asking.first_requests(task, who, fence_key())
+    each = {
+        asking.POINTWISE: depth,
+        asking.GROUPWISE: config.get("repeats", 1) * len(first),
+    }.get(method, len(first))
+    calls = source.query_count * each
+    counted = [r.most_counted or likely_input(r) for r in first] or [0]
+    likely = _LIKELY_OUTPUT.get(method, 0)
+    if likely:
+        likely += likely_thoughts(model, config.get("reasoning_effort", ""))
+    usage = Usage(input=calls * sum(counted) // len(counted), output=calls * likely)
+    price = table().find(endpoint, model, on=datetime.now(UTC).date()) if endpoint else None
+    return found | {
+        "calls": calls,
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "usd": price.cost(usage) if price else None,
+    }
+
+
+def names_taken(benchmark: Benchmark, source: RetrievalRun) -> set[str]:
+    """Names of runs of the same corpus version, and of rerankings that are not over."""
+    version = source.corpus_version_id
+    made = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=version)
+    open_ = benchmark.rerank_runs.filter(run=None).exclude(status=RunStatus.CANCELLED)
+    return {*made.values_list("name", flat=True), *open_.values_list("name", flat=True)}
+
+
+def note(run: RerankRun, actor: User | None, verb: str, **data: object) -> None:
+    """Leave an event; in the transaction of the change."""
+    audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug, data=data)
+
+
+def _settings(method: str, endpoint: str, model: str, config: Mapping[str, Any]) -> asking.Settings:
+    known = {each.name for each in fields(asking.Settings)}
+    given = {name: value for name, value in config.items() if name in known}
+    return asking.Settings(method, endpoint, model, **given, batch=BATCH)
+
+
+def _wire(endpoint: Endpoint | None) -> str:
+    """How a rerank server is asked; the practice model speaks as Jina does."""
+    return endpoint.api if endpoint and endpoint.api in WIRES else JINA
+
+
+def _checked(endpoint: Endpoint | None, method: str) -> Endpoint:
+    if endpoint is None:
+        raise Refused("This method asks a model: choose an endpoint.", field="endpoint")
+    is_server = endpoint.api in WIRES
+    if endpoint.is_practice:
+        return in_role(endpoint, role_of(method))
+    if method == asking.ENDPOINT and not is_server:
+        raise Refused(
+            f"The endpoint {endpoint.name} is no rerank server: its entry needs an `api` of "
+            f"{', '.join(WIRES)} (docs/endpoints.md).",
+            field="endpoint",
+        )
+    if method != asking.ENDPOINT and is_server:
+        raise Refused(f"{endpoint.name} is a rerank server and writes nothing.", field="endpoint")
+    return in_role(endpoint, role_of(method))
+
+
+def _mean_length(source: RetrievalRun, queries: Any) -> float:
+    domains = {each.domain_id for each in queries}
+    newest = Passage.objects.with_text().filter(domain__in=domains).order_by("-pk")[:500]
+    rows = Passage.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).order_by()
+    return float(rows.aggregate(mean=Avg(Length("text")))["mean"] or 0)

@@ -1,0 +1,209 @@
+"""Rerankings to their end, over real HTTP: the practice model, and scripted endpoints."""
+
+import json
+from decimal import Decimal
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from corpus.models import RankedList, RerankItem, RerankRun, RetrievalRun
+from corpus.reranking.services import checked_config, forecast, keep_failed, retry_failed
+from kit.errors import Refused
+from kit.models import Event
+from llm import endpoints
+from llm.models import Call
+from tests.corpus.reranking.room import Room, driven, make_room
+from tests.debate.answering import answering
+from tests.factories import make_passage
+from tests.llm.stub import status
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def room(settings, tmp_path) -> Room:
+    return make_room(settings, tmp_path)
+
+
+def test_pointwise_becomes_a_run_like_any_other_with_its_scores_kept(room) -> None:
+    found = room.run("pointwise")
+    assert (found.status, found.error, found.practice) == ("done", "", True)
+    made = found.run
+    assert made.corpus_version_id == room.source.corpus_version_id
+    assert (made.query_count, made.provenance["practice"]) == (2, True)
+    item = found.items.get(query=room.first)
+    kept = item.found
+    assert kept["pids"] == room.order(room.source)
+    final = {
+        pid: 0.6 * rerank + 0.4 * own
+        for pid, rerank, own in zip(kept["pids"], kept["rerank"], kept["retriever"], strict=True)
+    }
+    listed = RankedList.objects.get(run=made, query=room.first)
+    assert dict(zip(listed.pids, listed.scores, strict=True)) == pytest.approx(final)
+    assert listed.scores == sorted(listed.scores, reverse=True)
+    assert max(kept["retriever"]) == 1
+    assert found.report["unread"] == found.report["truncated"] == 0
+    verbs = Event.objects.values_list("verb", flat=True)
+    assert {"start reranking", "rerank retrieval run"} <= set(verbs)
+
+
+def test_a_domain_of_bright_is_asked_by_the_rule_of_its_family(room) -> None:
+    found = room.run("pointwise")
+    prompts = {
+        call.request["messages"][0]["content"]
+        for call in found.calls
+        if "Actors" in json.dumps(call.request)
+    }
+    assert all("Pony" in prompt for prompt in prompts)
+    assert prompts
+
+
+def test_methods_differ_and_repeats_leave_their_spread(room) -> None:
+    orders = {}
+    for method in ("pointwise", "listwise", "groupwise", "endpoint"):
+        options = {"mix": "alone"} if method in ("pointwise", "groupwise") else {}
+        group = {"group_size": 2, "repeats": 4} if method == "groupwise" else {}
+        found = room.run(method, **options, **group)
+        assert (found.status, found.error) == ("done", "")
+        orders[method] = tuple(room.order(found.run))
+        assert set(orders[method]) == set(room.order(room.source))
+    assert orders["pointwise"][0] == "b1"
+    spread = RerankItem.objects.get(run__method="groupwise", query=room.first).found["spread"]
+    assert any(each > 0 for each in spread)
+    server = RerankItem.objects.get(run__method="endpoint", query=room.first)
+    assert len(set(server.scores)) > 1
+    assert Call.objects.filter(role="rerank").count() == 10 + 2  # the probe, and a call a query
+
+
+def test_oracle_and_merge_ask_nobody(room) -> None:
+    oracle = room.run("oracle")
+    assert (oracle.status, room.order(oracle.run)[0]) == ("done", "b1")
+    assert room.order(oracle.run)[1:] == [p for p in room.order(room.source) if p != "b1"]
+    merge = room.run("merge", second=oracle.run)
+    assert merge.status == "done"
+    scores = RankedList.objects.get(run=merge.run, query=room.first).scores
+    assert scores[0] <= 0
+    assert not Call.objects.exists()
+
+
+def test_depth_and_length_of_documents_are_counted(room) -> None:
+    found = room.run("listwise", depth=2, document_chars=200)
+    assert found.run.depth == 2
+    make_passage(room.benchmark, "b9", "biology", text="moist soil " * 100)
+    lists = RankedList.objects.get(run=room.source, query=room.first)
+    lists.pids, lists.scores = ["b9", "gone", *lists.pids], [99.0, 98.0, *lists.scores]
+    lists.save()
+    found = room.run("listwise", document_chars=200)
+    assert found.report["truncated_documents"] == {"b9": 1}
+    assert found.report["missing"] == 1  # not in the corpus: dropped and counted
+    assert "gone" not in room.order(found.run)
+
+
+def test_what_cannot_be_read_is_asked_once_more_and_then_stands_where_it_was(
+    room, settings
+) -> None:
+    with answering(settings, "no idea") as stub:
+        found = driven(room.start("pointwise", endpoints.for_role("judge")))
+        documents = sum(len(each.found["pids"]) for each in found.items.all())
+        assert len(stub.asked) == 2 * documents
+    assert found.report["unread"] == 2 * documents
+    assert found.report["kept_documents"] == documents
+    assert room.order(found.run) == room.order(room.source)
+    item = found.items.get(query=room.first)
+    assert set(item.found["rerank"]) == {None}
+    with answering(settings, "no idea") as stub:
+        found = driven(room.start("pointwise", endpoints.for_role("judge"), parser="reference"))
+        # The first replies stand in the ledger.
+        assert len(stub.asked) == 0
+    assert set(found.items.get(query=room.first).found["rerank"]) == {0}
+    with answering(settings, "no list"):
+        found = driven(room.start("listwise", endpoints.for_role("judge")))
+    assert (found.report["unread"], found.report["kept_queries"]) == (2, 2)
+    assert room.order(found.run) == room.order(room.source)
+    with answering(settings, "no scores") as stub:
+        found = driven(room.start("groupwise", endpoints.for_role("judge"), repeats=2))
+        assert len(stub.asked) == 2 * 2 * 2  # queries, repeats, once more
+    assert room.order(found.run) == room.order(room.source)
+
+
+def test_failed_queries_alone_are_tried_again_or_kept(room, settings) -> None:
+    good = "```json\n[1]\n```"
+    with answering(settings, good, status(400), good) as stub:
+        run = driven(room.start("listwise", endpoints.for_role("judge")))
+        assert run.status == "failed"
+        assert "1 query failed" in run.error
+        assert not RetrievalRun.objects.filter(name=run.name).exists()
+        retry_failed(run=run, actor=None)
+        assert run.claim()
+        run = driven(run)
+        assert (run.status, run.error) == ("done", "")
+        assert len(stub.asked) == 3
+    with answering(settings, status(400)):
+        run = driven(room.start("listwise", endpoints.for_role("judge"), temperature=0.5))
+        assert (run.status, run.items.filter(state="failed").count()) == ("failed", 2)
+    keep_failed(run=run, actor=None)
+    assert run.claim()
+    run = driven(run)
+    assert (run.status, run.report["kept_queries"]) == ("done", 2)
+    assert room.order(run.run) == room.order(room.source)
+    with pytest.raises(Refused, match="is done already"):
+        retry_failed(run=run, actor=None)
+
+
+def test_what_was_paid_for_is_not_asked_again(room, settings) -> None:
+    with answering(settings, "Relevance score: 7.") as stub:
+        first = driven(room.start("pointwise", endpoints.for_role("judge")))
+        asked = len(stub.asked)
+        again = driven(room.start("pointwise", endpoints.for_role("judge"), weight=0.5))
+        assert len(stub.asked) == asked
+    assert first.run.name != again.run.name
+
+
+def test_what_cannot_be_is_refused(room) -> None:
+    with endpoints.practice_if_unconfigured("judge") as endpoint:
+        for method, options, field in (
+            ("none", {}, "method"),
+            ("pointwise", {"depth": 0}, "depth"),
+            ("pointwise", {"parser": "x"}, "parser"),
+            ("pointwise", {"family": "x"}, "family"),
+            ("pointwise", {"mix": "x"}, "mix"),
+            ("pointwise", {"weight": 2}, "weight"),
+            ("pointwise", {"repeats": 2}, "repeats"),
+            ("pointwise", {"reasoning_effort": "much"}, "reasoning_effort"),
+            ("pointwise", {"budget_usd": Decimal("-1")}, "budget_usd"),
+            ("merge", {}, "second"),
+            ("merge", {"second": room.source}, "second"),
+            ("oracle", {"second": room.source}, "second"),
+        ):
+            with pytest.raises(Refused) as refusal:
+                room.start(method, endpoint, **options)
+            assert refusal.value.field == field, options
+        with pytest.raises(Refused, match="choose an endpoint"):
+            room.start("pointwise", None)
+    assert not RerankRun.objects.exists()
+
+
+def test_a_forecast_counts_the_calls_that_are_made(room) -> None:
+    with endpoints.practice_if_unconfigured("judge") as endpoint:
+        for method, options in (("pointwise", {}), ("listwise", {}), ("groupwise", {"repeats": 3})):
+            told = forecast(
+                room.source, method, endpoint, checked_config(room.source, method, options)
+            )
+            assert told["queries"] == 2
+            assert told["usd"] == 0
+            assert told["input_tokens"] > 100
+        assert told["calls"] == 6
+    assert (
+        forecast(room.source, "oracle", None, checked_config(room.source, "oracle", {}))["calls"]
+        == 0
+    )
+
+
+def test_rerank_from_the_shell(room, capsys) -> None:
+    call_command("rerank", "ranked", method="pointwise", json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["status"], told["report"]["unread"]) == ("done", 0)
+    call_command("rerank", "ranked", method="merge", run="BM25", second=told["run"])
+    assert "is done" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="no retrieval run 'x'"):
+        call_command("rerank", "ranked", run="x")
