@@ -16,7 +16,7 @@ from corpus.run_pages import RunPages
 from kit.api import Route, find_verb, verb_parameter
 from kit.schema import RouteSchema
 from llm.ledger.accounts import set_budget
-from llm.serializers import BudgetField
+from llm.ledger.serializers import BudgetField
 
 
 class LimitSerializer(serializers.Serializer):

@@ -37,7 +37,7 @@ from kit.api import RUN_FIELDS, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from llm import endpoints
-from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
+from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class CleaningSerializer(PaidSerializer, serializers.ModelSerializer):

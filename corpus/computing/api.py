@@ -16,7 +16,7 @@ from corpus.models import Role, RunComputation
 from corpus.run_routes import OneRun, RunLimit, RunVerb
 from corpus.versions.services import chosen
 from kit.api import RUN_FIELDS, Route
-from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
+from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class RunComputationSerializer(PaidSerializer, serializers.ModelSerializer):

@@ -18,7 +18,7 @@ from corpus.run_routes import OneRun, RunLimit, RunVerb
 from corpus.runs.views import get_run as get_retrieval_run
 from kit.api import RUN_FIELDS, Route
 from kit.errors import Refused
-from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
+from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 _OPTIONS = sorted({name for each in SETTINGS.values() for name in each} - {*CHOICES})
 

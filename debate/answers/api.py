@@ -18,8 +18,8 @@ from debate.answers.services import candidates, choose_sound
 from debate.answers.views import RUNS, forecast_of, generate, get_run, item_rows, pick_endpoint
 from debate.models import AnswerItem, AnswerRun
 from kit.api import RUN_FIELDS, Route
+from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 from llm.requests import EFFORTS
-from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class AnswerRunSerializer(PaidSerializer, serializers.ModelSerializer):

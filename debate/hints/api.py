@@ -17,7 +17,7 @@ from debate.hints.views import RUNS
 from debate.models import HintRun
 from kit.api import RUN_FIELDS, Route
 from llm import endpoints
-from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
+from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class HintRunSerializer(PaidSerializer, serializers.ModelSerializer):

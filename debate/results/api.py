@@ -16,8 +16,8 @@ from debate.results.views import read_asked, sheets
 from debate.runs.figures import failure_classes, outcomes, run_spending
 from kit.api import ReportTableSerializer, Route
 from kit.lists.report_tables import as_data
+from llm.ledger.serializers import SpendingSerializer
 from llm.models import Call
-from llm.serializers import SpendingSerializer
 
 CALL_FIELDS = ["id", "model", "endpoint", "practice", "status", "input_tokens", "cached_tokens"]
 CALL_FIELDS += ["output_tokens", "reasoning_tokens", "usd", "elapsed_s"]

@@ -35,8 +35,8 @@ from debate.runs.views import FILTERS, LIST, RUNS, run_choices
 from kit.api import RUN_FIELDS, Route
 from kit.errors import Refused
 from llm import endpoints
+from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 from llm.requests import EFFORTS
-from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 _OF_PLAN = ("endpoint", "preset", "models", "prompt_version", "name", "budget_usd")
 

@@ -16,8 +16,8 @@ from debate.spending.views import Ledger, get_call, ledger_of
 from kit.api import Route
 from kit.lists.tables import Choices
 from llm.ledger.reading import CALLS, FILTERS, TOTALS, summed, totals, transcript, without_texts
+from llm.ledger.serializers import SpendingSerializer, UsdField, as_totals
 from llm.models import Call
-from llm.serializers import SpendingSerializer, UsdField, as_totals
 
 _WORDS = {
     "q": 'A subject, such as "debate:12", or the number of a call.',

@@ -31,8 +31,8 @@ from evaluation.agents.views import (
 )
 from kit.api import RUN_FIELDS, ReportTableSerializer, Route
 from kit.lists.report_tables import as_data
+from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 from llm.requests import EFFORTS
-from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class AgentRunSerializer(PaidSerializer, serializers.ModelSerializer):

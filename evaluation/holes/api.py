@@ -18,7 +18,7 @@ from kit.api import KeyField, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from llm import endpoints
-from llm.serializers import BudgetField
+from llm.ledger.serializers import BudgetField
 
 
 class HoleDebateSerializer(serializers.Serializer):

@@ -37,8 +37,8 @@ from kit.api import RUN_FIELDS, KeyField, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from llm import endpoints
+from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 from llm.requests import EFFORTS
-from llm.serializers import PAID_FIELDS, BudgetField, PaidSerializer
 
 
 class RagSourceSerializer(serializers.ModelSerializer):

@@ -34,8 +34,8 @@ from kit.stats.means import Mean
 from kit.stats.proportions import Proportion, proportion
 from llm import endpoints
 from llm.ledger.reading import in_a_line, spending
+from llm.ledger.serializers import SpendingSerializer
 from llm.requests import EFFORTS
-from llm.serializers import SpendingSerializer
 
 
 class Command(BaseCommand):

@@ -20,7 +20,7 @@ from evaluation.agents.trust.views import bridge, calibration_sheets, draw, get_
 from evaluation.agents.views import READERS, get_judge_run
 from kit.api import KeyField, ReportTableSerializer, Route
 from kit.lists.report_tables import as_data
-from llm.serializers import BudgetField
+from llm.ledger.serializers import BudgetField
 
 
 class JudgeSampleSerializer(serializers.ModelSerializer):

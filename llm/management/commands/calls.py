@@ -17,8 +17,8 @@ from kit.templatetags.assay import in_words
 from llm.ledger import reading
 from llm.ledger.accounts import paying_runs
 from llm.ledger.reading import CALLS, STATES, TOTALS, in_a_line, spending
+from llm.ledger.serializers import SpendingSerializer, as_totals
 from llm.models import Account, Call
-from llm.serializers import SpendingSerializer, as_totals
 
 
 class Command(BaseCommand):
