@@ -12,7 +12,7 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter, enter_unblinded
+from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.models import Benchmark, Role
 from corpus.run_pages import PayingPages
 from evaluation.agents import board, guests
@@ -321,7 +321,8 @@ def chosen(benchmark: Benchmark, params: Any) -> tuple[JudgeRun | None, float]:
 
 
 def get_run(access: Access, pk: int) -> AgentRun:
-    """A run of this benchmark, or 404."""
+    """A run of this benchmark, or 404; kept from who votes."""
+    refuse_voter(access)
     rows = AgentRun.objects.filter(benchmark=access.benchmark, pk=pk)
     found = rows.select_related("benchmark", "account", "created_by", "retrieval_run").first()
     if found is None:
@@ -339,7 +340,8 @@ def get_item(access: Access, pk: int) -> AgentItem:
 
 
 def get_judge_run(access: Access, pk: int) -> JudgeRun:
-    """A judge run of this benchmark, or 404."""
+    """A judge run of this benchmark, or 404; kept from who votes."""
+    refuse_voter(access)
     rows = JudgeRun.objects.filter(benchmark=access.benchmark, pk=pk)
     found = rows.select_related("benchmark", "account", "created_by", "agent_run").first()
     if found is None:

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter, enter_unblinded
+from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.models import Passage, Role
 from corpus.run_pages import PayingPages
 from evaluation.agents.views import NO_ENDPOINT, READERS, asking_verbs, chosen_endpoint
@@ -317,7 +317,8 @@ def cell_of(access: Access, source: RagSource, params: Any) -> tuple[GoldView, s
 
 
 def get_run(access: Access, pk: int) -> RagRun:
-    """A run of this benchmark, or 404."""
+    """A run of this benchmark, or 404; kept from who votes."""
+    refuse_voter(access)
     rows = RagRun.objects.select_related("benchmark", "account", "created_by")
     return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
@@ -335,7 +336,8 @@ def get_answer(access: Access, pk: int) -> RagAnswer:
 
 
 def get_grade_run(access: Access, pk: int) -> GradeRun:
-    """A grading of this benchmark, or 404."""
+    """A grading of this benchmark, or 404; kept from who votes."""
+    refuse_voter(access)
     rows = GradeRun.objects.select_related("benchmark", "account", "created_by", "rag_run")
     return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 

@@ -13,6 +13,7 @@ from evaluation.agents.reading import figures_of, judges
 from evaluation.tasks import JUDGES
 from llm import endpoints
 from tests.evaluation.agents.room import Place, make_place
+from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -164,3 +165,21 @@ def test_a_trace_of_a_hundred_rounds_asks_the_database_no_more_than_one_of_two(
         with django_assert_max_num_queries(45):
             page = client.get(url).content.decode()
         assert f"Step 1 of {rounds}" in page
+
+
+def test_who_votes_sees_no_run_of_agents_or_judges_on_the_screen_or_by_the_api(
+    settings, tmp_path
+) -> None:
+    place = make_place(settings, tmp_path)
+    run = place.run(rounds=1)
+    judge = judged(place, run)
+    both = make_member(place.room.benchmark, "voting-reviewer", "annotator", "reviewer")
+    reader = make_member(place.room.benchmark, "mere-reviewer", "reviewer")
+    pages = [f"agents/{run.pk}/", f"judge-runs/{judge.pk}/"]
+    routes = [f"agent-runs/{run.pk}/", f"judge-runs/{judge.pk}/"]
+    for person, status in ((both, 403), (reader, 200)):
+        client = Client()
+        client.force_login(person)
+        asked = [place.room.url(page) for page in pages]
+        asked += [f"/api{place.room.url(route)}" for route in routes]
+        assert [client.get(each).status_code for each in asked] == [status] * 4
