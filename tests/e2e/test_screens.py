@@ -61,7 +61,9 @@ PHONE = LOOKS["phone"]["viewport"]
 TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 # What turns to other colours may fade into them.
 FADED = "() => Promise.allSettled(document.getAnimations().map((each) => each.finished))"
-SETTLED = "() => !document.querySelector('.htmx-request')"
+# A page that waits for scores or a run leads elsewhere when they are there.
+SETTLED = """() => !document.querySelector(
+  '.htmx-request, [hx-trigger*="load delay"], [hx-trigger="every 2s"]')"""
 # What a first view takes over the line: the page and all that it names, in kilobytes, and how many.
 WEIGHT = """() => {
   const all = [...performance.getEntriesByType('navigation'),
@@ -86,7 +88,7 @@ class Visitor:
     complaints: list[str]
 
     def open(self, path: str) -> Response:
-        """Go there and wait for the parts that are fetched after the page."""
+        """Go there and wait for the parts that are fetched after the page, and for its work."""
         answer = self.page.goto(path)
         assert answer is not None
         self.page.wait_for_function(SETTLED)
