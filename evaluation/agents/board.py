@@ -3,21 +3,31 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import numpy as np
 from django.urls import reverse
 
 from corpus.models import Benchmark
 from evaluation.agents.models import JudgeRun
 from evaluation.agents.protocol.measures import GAMMA
-from evaluation.agents.reading import LEAST_QUERIES, Figures, Scored, figures_of, verdicts_by
+from evaluation.agents.reading import (
+    LEAST_QUERIES,
+    AfterRound,
+    Figures,
+    Scored,
+    figures_of,
+    verdicts_by,
+)
 from evaluation.agents.trust import people
 from evaluation.agents.trust.bridges import bridges_table
 from evaluation.agents.trust.noise import MEASURES, mark_best, noise_tables
 from evaluation.agents.trust.repeating import reliability_table, repeated
+from evaluation.metrics.standings import ranks_of
 from evaluation.published.services import plain
 from evaluation.published.services import tables as printed_tables
 from kit.charts.drawing import Drawing
-from kit.charts.plots import crosses
+from kit.charts.plots import Slope, crosses, slopes
 from kit.lists.report_tables import Cell, ReportTable, measured, text
+from kit.stats.means import Mean
 
 _INTERVALS: Final = (
     f"Intervals: Student's t over queries, 95 %, from {LEAST_QUERIES} queries on; repetitions are "
@@ -60,8 +70,9 @@ def tables(found: Sequence[Figures], judge: JudgeRun | None, *, gamma: float) ->
 
 
 def charts(found: Sequence[Figures]) -> list[Drawing]:
-    """Completeness against cost, numbered as the rows of each table."""
-    drawn = []
+    """What rounds bring each run, and completeness against cost, numbered as the rows of each
+    table."""
+    drawn = [_rounds(found, name) for name in ("α-nDCG", *MEASURES)]
     for name, part in (
         ("fixed", [each for each in found if each.run.rounds is not None]),
         ("adaptive", [each for each in found if each.run.rounds is None]),
@@ -83,6 +94,35 @@ def charts(found: Sequence[Figures]) -> list[Drawing]:
                 )
             )
     return [each for each in drawn if each]
+
+
+def _rounds(found: Sequence[Figures], name: str) -> Drawing | None:
+    """A measure after the first round and after the last, of runs with the most (Figure 4)."""
+    most = max((len(each.by_round) for each in found), default=0)
+    if most < 2:
+        return None
+    ends = [
+        (each.run.name, _of(each.by_round[0], name).value, _of(each.by_round[-1], name).value)
+        for each in found
+        if len(each.by_round) == most
+    ]
+    known = [(run, one, last) for run, one, last in ends if one is not None and last is not None]
+    ranks = [ranks_of(np.array([row[at] for row in known])).tolist() for at in (1, 2)]
+    lines = [
+        Slope(run, one, last, before, after)
+        for (run, one, last), before, after in zip(known, *ranks, strict=True)
+    ]
+    title, heads = f"{name}, as rounds go on", ("round 1", f"round {most}")
+    return slopes(f"rounds-{name.replace('α-nDCG', 'alpha')}", title, heads, lines)
+
+
+def _of(after: AfterRound, name: str) -> Mean:
+    found = {
+        "α-nDCG": after.alpha,
+        "completeness": after.completeness.mean,
+        "quality": after.quality.mean,
+    }
+    return found[name]
 
 
 def _last(each: Figures) -> Scored:

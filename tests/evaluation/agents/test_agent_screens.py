@@ -73,6 +73,8 @@ def test_the_board_the_trace_and_the_api_tell_one_story(settings, tmp_path) -> N
     page = client.get(f"{base}agent-board/").content.decode()
     assert fixed.name in page
     assert "4.31" in page  # as printed
+    assert "α-nDCG, as rounds go on" in page
+    assert f"{fixed.name} stays 1" in page
     sent = client.get(f"{base}agent-board/adaptive.csv?judge={judge.pk}&gamma=0")
     (line,) = csv.DictReader(io.StringIO(sent.getvalue().decode("utf-8-sig")))
     assert float(line["AER"]) == pytest.approx(float(line["quality"]))
