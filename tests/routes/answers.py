@@ -19,7 +19,7 @@ ROWS: list[tuple[str, Row]] = [
     ("answer-rate", get(REVIEWER)),
     ("answer-rate", post(REVIEWER)),
     ("answer-grade", get(ANNOTATORS)),
-    ("answer-grade", post(ANNOTATORS)),
+    ("answer-grade", post(ANNOTATORS, 422, special={"outsider": 302})),
     ("api-answer-grade-next", get(ANNOTATORS)),
     ("api-answer-grade", get(OWN, special={"outsider": 404})),
     ("api-answer-grade", post(OWN, 400, special={"outsider": 404})),

@@ -76,7 +76,7 @@ ROWS: list[tuple[str, Row]] = [
     ("api-agent-calibration", get(READERS)),
     ("judge-bridge", post(ADMIN)),
     ("judge-table", get(READERS, 404, kwargs={"name": "bridge"})),
-    ("api-judge-bridge", post(ADMIN, 400)),
+    ("api-judge-bridge", post(ADMIN, 409)),
     ("api-judge-report", get(READERS)),
     ("judge-samples", get(READERS)),
     ("judge-samples", post(ADMIN, 422)),
