@@ -14,7 +14,6 @@ from config.safety import check_header
 from corpus.benchmarks.services import add_person
 from kit.account.links import create_link, find_link
 from kit.models import Event, ProviderIdentity
-from tests import migrated
 from tests.bench.server import running_assay
 from tests.factories import make_benchmark, make_member
 from tests.markup import one_line
@@ -211,7 +210,6 @@ def test_a_setting_that_cannot_be_is_refused(name, proxies, words) -> None:
 @pytest.mark.slow
 def test_over_http_the_other_spelling_and_a_second_line_let_nobody_in(tmp_path) -> None:
     """A proxy that sets X-Forwarded-User may pass on what the sender wrote with underscores."""
-    migrated.copy_to(str(tmp_path / "assay.sqlite3"))
     trusting = {"TRUSTED_HEADER": "X-Forwarded-User", "TRUSTED_PROXIES": "127.0.0.1"}
     with running_assay(tmp_path, demo=False, **trusting) as assay:
         say = "from django.contrib.auth.models import User as U; [U.objects.create_user(n) for n in"
