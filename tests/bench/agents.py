@@ -1,6 +1,6 @@
 """Search agents: an index asked beside the bare one, 64 agents at once, traces read and shown.
 
-python -m tests.bench.agents [--passages 526319] [--queries 192] [--traces 7000]. The goals: a
+python -m tests.bench.agents [--passages 526319] [--queries 1500] [--traces 7000]. The goals: a
 search at most 10 ms above the bare index, .80 of calls in flight / latency, 7,000 traces in a
 minute, and a page of 100 rounds in 300 ms.
 """
@@ -21,7 +21,7 @@ def main() -> None:
     """Print the lines that docs/measurements.md quotes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--passages", type=int, default=526_319)
-    parser.add_argument("--queries", type=int, default=192)
+    parser.add_argument("--queries", type=int, default=1_500)
     parser.add_argument("--traces", type=int, default=7_000)
     wanted, _ = parser.parse_known_args()
     stub = [sys.executable, "manage.py", "practice_model", "--latency-ms", str(LATENCY_MS)]

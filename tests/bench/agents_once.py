@@ -118,7 +118,7 @@ def search(retriever: RetrievalRun) -> None:
     rng, ours, theirs = random.Random(3), [], []
     for _ in range(SEARCHES):
         text = words(rng, 8)
-        theirs.append(timed(lambda text=text: bare([asked(0, text, [])])))
+        theirs.append(timed(lambda text=text: list(bare([asked(0, text, [])]))))
         ours.append(timed(lambda text=text: found.texts([p for p, _ in found.search(text)])))
     above = [1000 * (one - other) for one, other in zip(ours, theirs, strict=True)]
     print(
