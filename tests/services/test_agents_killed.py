@@ -1,6 +1,6 @@
 """Search agents and their judge while workers are killed: every round, nothing paid twice.
 
-The gate kills a few times. The drill of docs/reliability.md: `AGENT_KILLS=200 AGENT_QUERIES=175
+The gate kills a few times. The drill of docs/reliability.md: `AGENT_KILLS=100 AGENT_QUERIES=175
 python -m pytest -m services tests/services/test_agents_killed.py`.
 """
 
