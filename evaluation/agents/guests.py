@@ -32,7 +32,7 @@ from kit.account.links import digest
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from kit.runs.moves import move_run
-from llm.errors import LLMError, Pauses
+from llm.errors import LLMError
 from llm.parsing import UNSTORABLE
 from llm.requests import ToolCall
 
@@ -191,7 +191,7 @@ def call_tool(item: AgentItem, tool: str, arguments: str) -> Use:
         steps.send([_look_up(item, asked, excluded)])
     except StopIteration as end:
         (use,) = end.value
-    except (LLMError, Pauses) as error:
+    except LLMError as error:
         _give_back(item, round)
         raise Away("The retriever does not answer now; the call was not counted.") from error
     with transaction.atomic():
@@ -273,8 +273,6 @@ def _look_up(item: AgentItem, asked: Lookup, excluded: set[str]) -> Found:
     try:
         searcher = _searcher(item)
         return hits(searcher, ranked(searcher, asked, excluded))
-    except Pauses:
-        raise
     except Refused as refusal:
         return ToolFault(refusal.message)
 
