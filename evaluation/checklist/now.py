@@ -32,7 +32,6 @@ _KINDS: Final[tuple[tuple[str, type[TrackedRun]], ...]] = (
     ("answer-run", AnswerRun),
     ("run-computation", RunComputation),
     ("rerank-run", RerankRun),
-    ("rerank-run", RerankRun),
     ("agent-run", AgentRun),
     ("judge-run", JudgeRun),
     ("rag-run", RagRun),
