@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db.models import Sum
 
 from annotate.workspace.aspects import add_aspect
 from evaluation.agents.judging import start_judging
@@ -19,6 +18,7 @@ from evaluation.agents.services import candidates, start_agent
 from evaluation.tasks import AGENTS
 from kit.runs.models import OVER, RunStatus
 from llm import endpoints
+from llm.ledger.reading import spending
 from llm.models import Call
 from tests.evaluation.agents.room import Place, make_place
 from tests.factories import make_query
@@ -146,8 +146,7 @@ def test_agents_and_judge_survive_workers_that_are_killed(paid: Site, settings, 
     assert calls.exclude(pk__in=calls.answered()).count() <= kills * IN_FLIGHT
     for each in (run, judge):
         each.refresh_from_db()
-        bill = calls.filter(account=each.account).aggregate(usd=Sum("usd"))["usd"]
-        assert each.spent_usd == bill > 0
+        assert each.spent_usd == spending(calls.filter(account=each.account)).usd > 0
 
     # An undisturbed run of the same asks nothing more, and comes to the same.
     again = start(place, name="in peace", claimed=True)
