@@ -2,7 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, Self
 
 from aiohttp import web
@@ -136,3 +139,26 @@ def through(use: Callable[[Stub, Gateways], Awaitable[Any]], *script: Step, **op
                 return await use(stub, gateways)
 
     return asyncio.run(run())
+
+
+@contextmanager
+def looping() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
+    """A loop in a thread of its own, and what runs a coroutine there and waits for its outcome.
+
+    Handlers that are at work when the test is over are called off, as `asyncio.run` does it.
+    """
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+
+    async def stay() -> None:
+        stopped = asyncio.Event()
+        begun.set_result((asyncio.get_running_loop(), stopped))
+        await stopped.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(stay()), daemon=True)
+    thread.start()
+    loop, stopped = begun.result(60)
+    try:
+        yield lambda work: asyncio.run_coroutine_threadsafe(work, loop).result(60)
+    finally:
+        loop.call_soon_threadsafe(stopped.set)
+        thread.join(60)

@@ -4,9 +4,7 @@ docs.vllm.ai (Online serving, Re-rank API) and jina.ai/reranker; docs.cohere.com
 v1 and v2; the OpenAPI description of huggingface/text-embeddings-inference; docs.voyageai.com.
 """
 
-import asyncio
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 from aiohttp import web
 
 from llm.practice.reranking import overlap
+from tests.llm.stub import looping
 
 Score = Callable[[str, str], float]
 KEY = "sk-rerank"
@@ -110,14 +109,10 @@ class RerankServer:
 @contextmanager
 def reranking(wire: str, score: Score = overlap) -> Iterator[RerankServer]:
     """Such a server in a thread."""
-    loop, server = asyncio.new_event_loop(), RerankServer(wire, score)
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    asyncio.run_coroutine_threadsafe(server.start(), loop).result(60)
-    try:
-        yield server
-    finally:
-        asyncio.run_coroutine_threadsafe(server.runner.cleanup(), loop).result(60)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(60)
-        loop.close()
+    server = RerankServer(wire, score)
+    with looping() as run:
+        run(server.start())
+        try:
+            yield server
+        finally:
+            run(server.runner.cleanup())
