@@ -50,11 +50,11 @@ class Assay:
 
 @contextmanager
 def running_assay(
-    data: Path, *, demo: bool = True, port: int = 0, **settings: str
+    data: Path, *, demo: bool = True, port: int = 0, workers: int = 0, **settings: str
 ) -> Iterator[Assay]:
     """Start what `make run` starts (without installing anything), on a free port or this one.
 
-    `settings` are environment variables of its own.
+    `workers` is for another number of them, `settings` are environment variables of its own.
     """
     port = port or free_port()
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("ASSAY", "OPENAI"))}
@@ -63,6 +63,7 @@ def running_assay(
         environment.pop(name, None)
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
     command += [] if demo else ["--no-demo"]
+    command += ["--workers", str(workers)] if workers else []
     data.mkdir(parents=True, exist_ok=True)
     log = data / "serve.log"
     with log.open("ab") as out, _process(command, environment, out) as process:

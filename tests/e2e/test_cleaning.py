@@ -9,13 +9,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.server import Assay
 from tests.corpus.scripted import cleaner
-from tests.e2e.conftest import soon_running, use_link
+from tests.e2e.conftest import misfits, soon_running, use_link
 
 pytestmark = pytest.mark.e2e
 
 HOME = "/b/garden-weather/"
-LOOKS = [(1280, 900, "light"), (1280, 900, "dark"), (390, 800, "light"), (320, 640, "dark")]
-TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 
 
 def without_a_word(role: str, said: str) -> str:
@@ -53,16 +51,7 @@ def look_at(page: Page, axe: Callable[..., list[str]]) -> Callable[[], None]:
     """Looks at the page as it stands in every window and all colours."""
 
     def look() -> None:
-        faults = []
-        for width, height, scheme in LOOKS:
-            page.set_viewport_size({"width": width, "height": height})
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-            if (excess := page.evaluate(TOO_WIDE)) > 0:
-                faults.append(f"{page.url}, {width}: {excess} px too wide")
-            faults += [f"{page.url}, {width}, {scheme}: {each}" for each in axe(page)]
-        page.set_viewport_size({"width": 1280, "height": 900})
-        page.emulate_media(color_scheme="light")
-        assert faults == []
+        assert misfits(page, axe) == [], page.url
 
     return look
 

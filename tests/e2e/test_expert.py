@@ -216,8 +216,8 @@ def look_at(
                 page.keyboard.press(key)
             page.wait_for_function(SETTLED)
             # What is not a colour is the same in the dark.
-            only = "cat.color" if look == "dark" else ""
-            faults = [f"{path} {keys}: {fault}" for fault in axe(page, only)]
+            told = axe(page, only_colors=look == "dark")
+            faults = [f"{path} {keys}: {fault}" for fault in told]
             excess = page.evaluate(TOO_WIDE)
             return [*faults, *([f"{path} {keys}: {excess} px too wide"] if excess > 0 else [])]
 

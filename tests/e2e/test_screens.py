@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Response, Route, expect
 
 from tests.bench.server import Assay
+from tests.e2e.conftest import LOOKS, TOO_WIDE, misfits, turn_to
 
 pytestmark = pytest.mark.e2e
 
@@ -51,14 +52,7 @@ SCREENS = {
         f"{HOME}panels/new/",
     ],
 }
-LOOKS = {
-    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 800}, "color_scheme": "light"},
-    "narrow": {"viewport": {"width": 320, "height": 640}, "color_scheme": "dark"},
-}
 PHONE = LOOKS["phone"]["viewport"]
-TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 # What turns to other colours may fade into them.
 FADED = "() => Promise.allSettled(document.getAnimations().map((each) => each.finished))"
 # A page that waits for scores or a run leads elsewhere when they are there.
@@ -93,12 +87,6 @@ class Visitor:
         assert answer is not None
         self.page.wait_for_function(SETTLED)
         return answer
-
-    def turn_to(self, look: str) -> None:
-        """Give the page another window and other colours, at once."""
-        self.page.set_viewport_size(LOOKS[look]["viewport"])
-        scheme = LOOKS[look]["color_scheme"]
-        self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
 
 
 @pytest.fixture
@@ -139,6 +127,30 @@ def finished_run(browser: Browser, assay: Assay, session_of: Callable[[str], dic
     context.close()
 
 
+def faults_of(
+    pages: dict[str, list[str]], enter: Callable[..., Visitor], axe: Callable[..., list[str]]
+) -> list[str]:
+    """What is wrong with pages of the demo, each as a person sees it."""
+    faults = []
+    for person, paths in pages.items():
+        visitor = enter(person, "light")
+        for path in paths:
+            assert visitor.open(f"{HOME}{path}").status == 200
+            faults += [f"{path}, {fault}" for fault in misfits(visitor.page, axe)]
+        assert visitor.complaints == []
+    return faults
+
+
+def take_pictures(page: Page, path: str, folder: Path) -> None:
+    """The whole page in every window and all colours."""
+    for look in LOOKS:
+        turn_to(page, look)
+        name = re.sub("[^a-z0-9]+", "-", path)[1:] or "home"
+        shot = folder / look / f"{name}.jpeg"
+        page.screenshot(path=shot, quality=70, full_page=True, style=WHOLE_PAGE)
+    turn_to(page, "light")
+
+
 @pytest.mark.parametrize("person", SCREENS)
 def test_screens_answer_fit_and_stay_quiet(enter, axe, person: str) -> None:
     """Each screen is opened once and then looked at in every window and all colours."""
@@ -158,22 +170,11 @@ def test_screens_answer_fit_and_stay_quiet(enter, axe, person: str) -> None:
         files, weight = visitor.page.evaluate(WEIGHT)
         if files > MOST_FILES or weight > MOST_KB:
             faults.append(f"{path}: {files} files, {weight:.0f} kB")
-        for look in LOOKS:
-            visitor.turn_to(look)
-            if SHOTS:
-                shot = Path(SHOTS, person, look, f"{re.sub('[^a-z0-9]+', '-', path)[1:] or 'home'}")
-                visitor.page.screenshot(
-                    path=f"{shot}.jpeg", quality=70, full_page=True, style=WHOLE_PAGE
-                )
-            if (excess := visitor.page.evaluate(TOO_WIDE)) > 0:
-                faults.append(f"{path}, {look}: {excess} px too wide")
-            # In the same window nothing but the colours is another; the narrowest has the parts
-            # of a phone's in the colours of the dark one. What somebody else's screens show in
-            # other colours and windows is looked at there.
-            if look == "light" or (look != "narrow" and path not in shared):
-                rules = axe(visitor.page, only="cat.color" if look == "dark" else "")
-                faults += [f"{path}, {look}: {fault}" for fault in rules]
-        visitor.turn_to("light")
+        if SHOTS:
+            take_pictures(visitor.page, path, Path(SHOTS, person))
+        # What somebody else's screens show in other colours and windows is looked at there.
+        weighed = ("light",) if path in shared else ("light", "dark", "phone")
+        faults += [f"{path}, {fault}" for fault in misfits(visitor.page, axe, weighed)]
     assert faults == []
     assert visitor.complaints == []
 
@@ -183,7 +184,7 @@ def test_page_of_the_api_fits_and_is_open_to_everybody(enter, axe) -> None:
     visitor.open("/api/docs/")
     expect(visitor.page.locator(".opblock-tag").first).to_be_visible()
     for look in ("light", "dark", "narrow"):
-        visitor.turn_to(look)
+        turn_to(visitor.page, look)
         visitor.page.evaluate(FADED)
         assert visitor.page.evaluate(TOO_WIDE) <= 0, look
         assert axe(visitor.page) == [], look
