@@ -27,7 +27,7 @@ from tests.walking import Walk, differences
 from tests.worlds import in_a_world
 
 pytestmark = pytest.mark.django_db
-PAIRS = 3
+PAIRS = 2
 VOTERS = {"voter": ("annotator",), "both": ("annotator", "reviewer")}
 # Where cases are listed or counted: there a new one shows, whatever it is for.
 OF_CASES = ("/vote/", "/disputes/", "/cases/", "home/annotate/")

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 
 from evaluation.agents.guests import issue_tokens, open_guest
 from evaluation.agents.models import AgentRun
@@ -47,6 +45,10 @@ class Guest:
 
     def over_mcp(self, *calls: tuple[str, dict[str, Any]], mode: str = "auto") -> list[Any]:
         """The tools that are listed, and the result of each call, in one session of a client."""
+
+        # Only this needs it, and it takes as long to load as a few tests.
+        from mcp import Client
+        from mcp.client.streamable_http import streamable_http_client
 
         async def talk() -> list[Any]:
             async with httpx2.AsyncClient(headers=self.headers, timeout=60) as http:

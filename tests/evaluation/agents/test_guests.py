@@ -281,24 +281,24 @@ def test_the_last_answers_at_once_end_the_run_once(place, url) -> None:
     assert figures_of(run, None).unsearched == 8
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        (b"no json", "search needs the argument query"),
-        (b"", "search needs the argument query"),
-        (b"[" * 10_000, "search needs the argument query"),
-        (b'{"query": {"a": []}}', "search needs the argument query"),
-        (b'{"query": "\\u0000"}', "holds NUL"),
-        (b'{"query": "\\ud800"}', "holds NUL or half"),
-        (b'{"query": "\xff"}', ""),
-    ],
+WRONG_CALLS = (
+    (b"no json", "search needs the argument query"),
+    (b"", "search needs the argument query"),
+    (b"[" * 10_000, "search needs the argument query"),
+    (b'{"query": {"a": []}}', "search needs the argument query"),
+    (b'{"query": "\\u0000"}', "holds NUL"),
+    (b'{"query": "\\ud800"}', "holds NUL or half"),
+    (b'{"query": "\xff"}', ""),
 )
-def test_what_is_wrong_with_a_call_is_the_tools_output(body, said, place, url) -> None:
+
+
+def test_what_is_wrong_with_a_call_is_the_tools_output(place, url) -> None:
     with guests_of(place, url) as (run, guest, _):
-        got = guest.post("search", body)
-        assert got.status_code == 200
-        assert said in (got.json()["error"] if said else str(got.json()))
-        assert guest.task().json()["calls_left"] == 99
+        for number, (body, said) in enumerate(WRONG_CALLS, 1):
+            got = guest.post("search", body)
+            assert got.status_code == 200, body
+            assert said in (got.json()["error"] if said else str(got.json())), body
+            assert guest.task().json()["calls_left"] == 100 - number
         off = guest.post("get_document", {"docid": "lamps/page_1.txt"}).json()
         assert off == {"error": "There is no tool 'get_document'. There is: search."}
     admin = signed_in(place.room.admin)
@@ -306,29 +306,29 @@ def test_what_is_wrong_with_a_call_is_the_tools_output(body, said, place, url) -
     assert admin.get(place.room.url(f"agents/traces/{item.pk}/")).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("tool", "body", "status"),
-    [
-        ("search", json.dumps({"query": "a" * 30_000}).encode(), 409),
-        ("search", b'{"query": "a\x00"}', 409),
-        ("search", b"a" * 9_000_000, 413),
-        ("answer", b"no json", 400),
-        ("answer", b'{"text": "\\ud800"}', 400),
-        ("answer", b'{"text": "a\\u0000"}', 400),
-        ("answer", b'{"text": "a", "confidence": "nan"}', 400),
-        ("answer", b'{"text": "a", "confidence": 101}', 400),
-        ("answer", b'{"text": "a", "citations": {"a": 1}}', 400),
-        ("answer", b'{"text": ' + b"[" * 5_000 + b"]" * 5_000 + b"}", 400),
-        ("answer", json.dumps({"text": "a" * 200_000}).encode(), 400),
-        ("mcp", b"no json", 400),
-        ("mcp", b"[" * 100_000, 400),
-    ],
+HOSTILE = (
+    ("search", json.dumps({"query": "a" * 30_000}).encode(), 409),
+    ("search", b'{"query": "a\x00"}', 409),
+    ("search", b"a" * 9_000_000, 413),
+    ("answer", b"no json", 400),
+    ("answer", b'{"text": "\\ud800"}', 400),
+    ("answer", b'{"text": "a\\u0000"}', 400),
+    ("answer", b'{"text": "a", "confidence": "nan"}', 400),
+    ("answer", b'{"text": "a", "confidence": 101}', 400),
+    ("answer", b'{"text": "a", "citations": {"a": 1}}', 400),
+    ("answer", b'{"text": ' + b"[" * 5_000 + b"]" * 5_000 + b"}", 400),
+    ("answer", json.dumps({"text": "a" * 200_000}).encode(), 400),
+    ("mcp", b"no json", 400),
+    ("mcp", b"[" * 100_000, 400),
 )
-def test_hostile_bodies_are_refused_and_cost_no_call(tool, body, status, place, url) -> None:
+
+
+def test_hostile_bodies_are_refused_and_cost_no_call(place, url) -> None:
     with guests_of(place, url) as (_, guest, _):
-        got = guest.post(tool, body)
-        assert got.status_code == status, got.text
-        assert got.json()
+        for tool, body, status in HOSTILE:
+            got = guest.post(tool, body)
+            assert got.status_code == status, (tool, body[:99], got.text)
+            assert got.json()
         left = guest.task().json()
         assert (left["calls_left"], left["answers_left"]) == (100, 1)
 

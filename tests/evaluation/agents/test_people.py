@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
 from annotate.grading.services import grade_answer
 from annotate.models import AnswerGrade, GradedAnswer
@@ -70,6 +69,8 @@ def say(judge: JudgeRun, answer: GradedAnswer, score: float, quality: int) -> No
 
 
 def test_the_agreement_of_judge_and_people_is_cohens_weighted_kappa(place) -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     run = told_apart(place.run(rounds=3))
     judge = judged(place, run)
     drawn(place, run, size=6, people=2)
