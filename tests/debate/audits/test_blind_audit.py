@@ -84,10 +84,14 @@ def disputed(world: World) -> None:
         debate.save()
 
 
+def case_id(number: int) -> UUID:
+    return UUID(int=number * 7 % 5)
+
+
 def name_cases() -> None:
     """The same ids in each world, in no order: they are drawn by chance."""
     for number, case in enumerate(EscalationCase.objects.order_by("passage__pid"), 1):
-        case.public_id = UUID(int=number * 7 % 5)
+        case.public_id = case_id(number)
         case.save()
 
 
@@ -99,7 +103,7 @@ def walked(world: World, who: str, make: Callable[[World], None]) -> Any:
         rows = {
             "query": [query.pk for query, _ in world.pairs],
             "passage": [passage.pk for _, passage in world.pairs],
-            "case": [UUID(int=number) for number in range(1, PAIRS + 2)],
+            "case": [case_id(number) for number in range(1, PAIRS + 2)],  # the last is nobody's
             "run": [world.run.pk],
             "debate": list(Debate.objects.values_list("pk", flat=True)),
             "pool": [world.run.pool_id],
