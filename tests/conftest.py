@@ -30,10 +30,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays, and what a page leaves behind is mostly gone by itself: looking
-    for garbage at every few hundred objects took a tenth of the time."""
+    """What was imported stays."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,14 @@
 """Loaded before Django reads its settings: nothing of the suite may touch a person's data."""
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
+
+# What a page leaves behind is mostly gone by itself: looking for garbage every few hundred objects
+# took a tenth of the tests' time, and a fifth of the time in which they are collected.
+gc.set_threshold(50_000, 20, 20)
 
 # Nothing here outlives the run, so it lies in memory where that is offered with room to spare.
 _MEMORY, _ROOM = "/dev/shm", 2 * 2**30
