@@ -2,6 +2,8 @@
 
 import gc
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,25 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Browser tests ask for what only they need, which takes half a second to load."""
     return True if collection_path.name == "e2e" and config.option.markexpr != "e2e" else None
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """In a fresh clone every process would rewrite and compile every module of tests: each begins
+    at another one, and what one of them has written the others read."""
+    worker = getattr(session.config, "workerinput", None)
+    folders = [path for path in map(Path, session.config.args) if path.is_dir()]
+    if worker is None or "e2e" in session.config.option.markexpr.split(" or "):
+        return
+    found = sorted(each for path in folders for each in path.resolve().rglob("test_*.py"))
+    names = [
+        ".".join(path.relative_to(session.config.rootpath).with_suffix("").parts)
+        for path in found
+        if path.parent.name not in ("e2e", "services")
+    ]
+    first = len(names) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for name in names[first:] + names[:first]:
+        with suppress(Exception, pytest.skip.Exception):  # collecting it says why
+            import_module(name)
 
 
 def pytest_collection_finish() -> None:
