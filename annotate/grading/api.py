@@ -33,22 +33,30 @@ class OwnGradeSerializer(serializers.Serializer):
 
 
 class ShownAnswerSerializer(serializers.Serializer):
-    """An answer to score, and what it is scored by; all null where none waits for me."""
+    """An answer to score, and what it is scored by; all null where none waits for me.
+
+    `shown` marks the aspects as they are here, and goes back with the scores.
+    """
 
     answer = serializers.IntegerField(allow_null=True)
     query = serializers.CharField(allow_null=True)
     question = serializers.CharField(allow_null=True)
     aspects = ShownAspectSerializer(many=True)
+    shown = serializers.CharField(allow_null=True)
     reference = serializers.CharField(allow_null=True, allow_blank=True)
     text = serializers.CharField(allow_null=True)
     given = OwnGradeSerializer(allow_null=True)
 
 
 class NewGradeSerializer(serializers.Serializer):
-    """A score (0, .5 or 1) for every aspect by its id, and 1 to 5 points for quality."""
+    """A score (0, .5 or 1) for every aspect by its id, and 1 to 5 points for quality.
+
+    `shown` as it was read with the answer: if an aspect was changed since, nothing is kept (409).
+    """
 
     scores = serializers.DictField(child=serializers.FloatField())
     quality = serializers.IntegerField(min_value=1, max_value=5)
+    shown = serializers.CharField(max_length=10_000)
     note = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
     reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
 
@@ -78,16 +86,17 @@ class Grading(ViewSetMixin, Route):
 
 
 def _shown(access: Access, answer: GradedAnswer | None) -> dict[str, Any]:
-    names = ("answer", "query", "question", "reference", "text", "given")
+    names = ("answer", "query", "question", "shown", "reference", "text", "given")
     found: dict[str, Any] = dict.fromkeys(names) | {"aspects": []}
     if answer is None:
         return found
-    given = verbs.own_grade(answer, access)
+    given, aspects = verbs.own_grade(answer, access), verbs.aspects_of(answer)
     return {
         "answer": answer.pk,
         "query": str(answer.query),
         "question": answer.query.text,
-        "aspects": [{"id": f"a{e.k}", "content": e.content} for e in verbs.aspects_of(answer)],
+        "aspects": [{"id": f"a{e.k}", "content": e.content} for e in aspects],
+        "shown": verbs.shown_of(answer, aspects),
         "reference": verbs.reference_of(answer),
         "text": answer.text,
         "given": given and {"scores": given.scores, "quality": given.quality, "note": given.note},

@@ -5,14 +5,17 @@ model or another person said of it. Annotators of the domain are asked, and no a
 read what machines said of answers does not score them.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from annotate import keyed
 from annotate.answers.evidence import answers_in
@@ -37,7 +40,6 @@ SIZE, SEED, PEOPLE = 30, 1, 2
 MOST_PEOPLE: Final = 10
 SCORES: Final = (0.0, 0.5, 1.0)
 POINTS: Final = range(1, 6)
-CHANGED: Final = "The aspects were changed meanwhile. Look at them again, then score."
 
 
 class Drawable(NamedTuple):
@@ -149,6 +151,32 @@ def aspects_of(answer: GradedAnswer) -> list[Aspect]:
     return list(Aspect.objects.filter(query=answer.query_id).present().order_by("k"))
 
 
+def shown_of(answer: GradedAnswer, aspects: Sequence[Aspect]) -> str:
+    """What a form shows of the aspects, to be sent back with the scores: a mark for each.
+
+    Keyed by the server's secret, for weights are kept from some who score.
+    """
+    marks = []
+    for each in aspects:
+        of = json.dumps([answer.pk, each.k, each.content, each.weight, each.scale])
+        code = salted_hmac("assay.graded", of, secret=settings.SEED_KEY, algorithm="sha256")
+        marks.append(f"a{each.k}:{code.hexdigest()[:12]}")
+    return " ".join(marks)
+
+
+def changed_since(shown: str, now: str) -> list[str]:
+    """The aspects, by id, that are not as they were shown: other words or weight, new, or gone."""
+    names = {each.partition(":")[0] for each in {*shown.split()} ^ {*now.split()}}
+    return sorted(names, key=lambda name: (len(name), name))
+
+
+def check_shown(shown: str, now: str) -> None:
+    """Raises Refused, naming them, where aspects are not as they were shown."""
+    if changed := changed_since(shown, now):
+        message = f"Changed meanwhile: {', '.join(changed)}. Look at the aspects again, then score."
+        raise Refused(message, field="shown")
+
+
 def reference_of(answer: GradedAnswer) -> str:
     """The published reference answer, as a judge model is shown it; "" without one."""
     version = CorpusVersion.objects.current(answer.query.domain.benchmark)
@@ -167,13 +195,15 @@ def grade_answer(
     access: Access,
     scores: Mapping[str, float],
     quality: int,
+    shown: str,
     note: str = "",
     reason: str = "",
 ) -> AnswerGrade:
     """Score every aspect (by its id: a1, ...) 0, .5 or 1, and give 1 to 5 points for quality.
 
-    A second grade corrects the first while the sample is open, and needs a reason. Who opened an
-    answer may score it, also where enough others did meanwhile. Raises Refused.
+    `shown` (of `shown_of`) says which words the scores are for: if an aspect was changed since,
+    nothing is kept. A second grade corrects the first while the sample is open, and needs a reason.
+    Who opened an answer may score it, also where enough others did meanwhile. Raises Refused.
     """
     reason = reason.strip()
     if quality not in POINTS:
@@ -183,9 +213,11 @@ def grade_answer(
         found = gradable(access).filter(pk=answer.pk).first()
         if found is None:
             raise Refused("This answer does not wait for you any more.")
-        weights = {f"a{each.k}": each.weight for each in aspects_of(found)}
-        if not set(scores) <= set(weights):
-            raise Refused(CHANGED, field="scores")
+        aspects = aspects_of(found)
+        check_shown(shown, shown_of(found, aspects))
+        weights = {f"a{each.k}": each.weight for each in aspects}
+        if unknown := set(scores) - set(weights):
+            raise Refused(f"No aspect is called {min(unknown)}.", field="scores")
         if missing := [name for name in weights if scores.get(name) not in SCORES]:
             raise Refused(f"Score {', '.join(missing)} with 0, .5 or 1.", field="scores")
         mine = AnswerGrade.objects.filter(answer=found, grader=access.user)

@@ -1,5 +1,6 @@
 """The screen on which an expert scores answers blind, one after the other."""
 
+from hashlib import sha256
 from typing import Any
 
 from django import forms
@@ -16,6 +17,7 @@ from annotate.workspace.views.queries import reading
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
+from kit.errors import Refused
 
 TEMPLATE = "annotate/grading/grade.html"
 # What each score means, with the digit that gives it: that of the judge's prompt.
@@ -43,9 +45,11 @@ class GradeForm(forms.Form):
     )
     note = TextField(max_length=4000, required=False)
     reason = forms.CharField(max_length=2000, required=False)
+    shown = forms.CharField(max_length=10_000, required=False)
 
-    def __init__(self, *args: Any, aspects: list[Aspect], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, aspects: list[Aspect], shown: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.now = shown
         self.names = [f"a{each.k}" for each in aspects]
         for name in self.names:
             message = f"Score {name} with 0, .5 or 1."
@@ -54,6 +58,15 @@ class GradeForm(forms.Form):
                 coerce=float,
                 error_messages=dict.fromkeys(("required", "invalid_choice"), message),
             )
+
+    def clean_shown(self) -> str:
+        """Said here too: a form with another fault comes back with the new words."""
+        shown: str = self.cleaned_data["shown"]
+        try:
+            verbs.check_shown(shown, self.now)
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from None
+        return shown
 
     def clean(self) -> dict[str, Any]:
         """`scores` by aspect id, as the verb takes them."""
@@ -75,7 +88,8 @@ def answer_grade(request: HttpRequest, slug: str) -> HttpResponse:
         return htmx.redirect(request, reverse("answer-grade", args=[slug]))
     earlier = verbs.own_grade(answer, access)
     aspects = verbs.aspects_of(answer)
-    form = GradeForm(sent, aspects=aspects, initial=_as_given(earlier) if earlier else None)
+    given = _as_given(earlier) if earlier else None
+    form = GradeForm(sent, aspects=aspects, shown=verbs.shown_of(answer, aspects), initial=given)
     if htmx.submit(form, verbs.grade_answer, answer=answer, access=access) is not None:
         messages.success(request, "Your scores are kept.")
         return htmx.redirect(request, reverse("answer-grade", args=[slug]))
@@ -103,7 +117,12 @@ def _context(access: Access) -> dict[str, Any]:
 
 
 def _shown(answer: GradedAnswer, form: GradeForm, aspects: list[Aspect]) -> dict[str, Any]:
+    before = str(form["shown"].value() or "") if form.is_bound else form.now
     return {
+        "shown": form.now,
+        "changed": verbs.changed_since(before, form.now),
+        # Points of a draft are for these words alone: other words, another draft.
+        "words": sha256(form.now.encode()).hexdigest()[:12],
         "answer": answer,
         "query": answer.query,
         "reference": verbs.reference_of(answer),

@@ -1,6 +1,7 @@
 /* Fields that are sent by a button: what is typed into [data-draft="name"] is kept on the server
-   within a second, and in this browser at once, until their form is accepted. Forms that save
-   themselves (form[data-autosave]) are left to autosave.js. */
+   within a second, and in this browser at once, until their form is accepted. A hidden input with
+   data-draft-choices stands for the radio buttons of its form. Forms that save themselves
+   (form[data-autosave]) are left to autosave.js. */
 "use strict";
 
 (() => {
@@ -24,6 +25,19 @@
   }
   const recall = (place, name) => storage((store) => JSON.parse(store.getItem(keyOf(place, name))));
   const forget = (place, name) => storage((store) => store.removeItem(keyOf(place, name)));
+
+  // -- radio buttons -------------------------------------------------------------------------------
+
+  const radios = (field) => [...field.form.elements].filter((each) => each.type === "radio");
+  const said = (radio) => `${radio.name}=${radio.value}`;
+  const chosen = (field) => radios(field).filter((each) => each.checked).map(said).join(" ");
+
+  function write(field, text) {
+    field.value = text;
+    if (!field.matches("[data-draft-choices]")) return;
+    const given = text.split(" ");
+    for (const radio of radios(field)) radio.checked = given.includes(said(radio));
+  }
 
   // -- keeping ---------------------------------------------------------------------------------
 
@@ -122,7 +136,7 @@
   function close(state) { state.notice?.remove(); state.notice = null; }
 
   function put(state, text) {
-    state.field.value = text;
+    write(state.field, text);
     state.field.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
@@ -149,7 +163,7 @@
   function bringBack(state, text, at) {
     const when = at ? ` (${new Date(at).toLocaleString()})` : "";
     if (!state.field.value.trim() || state.field.value === state.field.defaultValue && !state.field.defaultValue.trim()) {
-      state.field.value = text;
+      write(state.field, text);
       const around = state.field.closest("details");
       if (around) around.open = true;
       const empty = button("Start empty", () => { close(state); put(state, ""); state.field.focus(); });
@@ -172,6 +186,7 @@
   }
 
   async function adopt(field) {
+    if (field.matches("[data-draft-choices]")) field.value = chosen(field);
     const name = field.dataset.draft;
     const place = pathOf(field.form);
     const state = {
@@ -240,6 +255,12 @@
   document.addEventListener("input", (event) => {
     const state = states.get(event.target);
     if (state) { state.gone = false; changed(state); }
+  });
+  document.addEventListener("change", ({ target }) => {
+    const field = target.type === "radio" && target.form?.querySelector("[data-draft-choices]");
+    if (!field) return;
+    field.value = chosen(field);
+    field.dispatchEvent(new Event("input", { bubbles: true }));
   });
   document.addEventListener("focusout", (event) => {
     const state = states.get(event.target);

@@ -48,6 +48,11 @@ def test_answers_of_an_agent_are_scored_by_one_digit_each(enter, axe) -> None:  
     for digit in ["5"] + ["1"] * (groups - 2) + ["4"]:
         expert.keyboard.press(digit)
     expect(expert.locator(".weight :checked")).to_have_count(groups)
+    # Points are a draft until they are given, as words are.
+    expect(expert.locator("[data-saved]").first).to_have_text("Draft kept")
+    expert.reload()
+    expect(expert.get_by_text("is back.")).to_be_visible()
+    expect(expert.locator(".weight :checked")).to_have_count(groups)
     assert expert.locator("[name=a1]:checked").get_attribute("value") == "0.5"
     assert expert.locator("[name=quality]:checked").get_attribute("value") == "4"
     # Within a group a digit is another score of the same aspect.
@@ -58,6 +63,8 @@ def test_answers_of_an_agent_are_scored_by_one_digit_each(enter, axe) -> None:  
     expert.keyboard.type("Thin on why.")
     expert.keyboard.press("Control+Enter")
     expect(expert.get_by_text("Your scores are kept.")).to_be_visible()
+    expert.goto("/drafts/")
+    expect(expert.get_by_text("a1=")).to_have_count(0)
 
 
 def test_what_judges_are_worth_fits_every_window(enter, axe) -> None:  # noqa: F811

@@ -1,5 +1,7 @@
 """Answers that experts score blind: who is asked, what they see, what is kept."""
 
+import re
+
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
@@ -10,7 +12,7 @@ from annotate.grading import services as verbs
 from annotate.grading.services import Drawable, grade_answer, next_answer, open_sample, to_grade
 from annotate.home import waiting_work
 from annotate.models import AnswerGrade, Aspect, GradedAnswer
-from annotate.workspace.aspects import add_aspect
+from annotate.workspace.aspects import add_aspect, save_aspect
 from kit.errors import Refused
 from kit.models import Event
 from tests.annotate.answering import GOOD, Room
@@ -19,6 +21,7 @@ from tests.annotate.voting.test_blind_worlds import answer_of
 from tests.annotate.world import signed_in
 from tests.worlds import in_a_world
 
+NOW = timezone.now()
 FULL = {"a1": 1.0, "a2": 0.5, "a3": 0.0}
 
 
@@ -28,9 +31,21 @@ def draw(room: Room, *texts: str, people: int = 2, **options):
 
 
 def grade(room: Room, person, answer: GradedAnswer, scores=None, quality: int = 4, **more):
+    more.setdefault("shown", verbs.shown_of(answer, verbs.aspects_of(answer)))
     return grade_answer(
         answer=answer, access=room.access(person), scores=scores or FULL, quality=quality, **more
     )
+
+
+def marks(page: str) -> str:
+    (found,) = re.findall(r'name="shown" value="([^"]+)"', page)
+    return found
+
+
+def edit(room: Room, number: int, **fields) -> None:
+    aspect = Aspect.objects.get(query=room.query, k=number)
+    now = {name: getattr(aspect, name) for name in ("content", "rationale", "weight")}
+    save_aspect(aspect=aspect, actor=room.author, expected=aspect.version, **(now | fields))
 
 
 def test_annotators_of_the_domain_are_asked_and_nobody_else(room) -> None:
@@ -87,7 +102,7 @@ def test_a_correction_needs_a_reason_and_keeps_what_was_said(room) -> None:
     [
         ({"a1": 1.0, "a2": 1.0}, 3, "Score a3"),
         ({**FULL, "a2": 0.7}, 3, "Score a2"),
-        ({**FULL, "a9": 1.0}, 3, "changed meanwhile"),
+        ({**FULL, "a9": 1.0}, 3, "No aspect is called a9"),
         (FULL, 0, "1 to 5 points"),
         (FULL, 6, "1 to 5 points"),
     ],
@@ -147,6 +162,7 @@ def test_the_screen_scores_corrects_and_goes_on(room) -> None:
     assert shown is not None
     assert shown.text in page
     sent = {"answer": shown.pk, "a1": "1", "a2": "0.5", "quality": "4", "note": "So."}
+    sent["shown"] = marks(page)
     refused = client.post(url, sent)
     assert refused.status_code == 422
     assert "Score a3 with 0, .5 or 1." in refused.content.decode()
@@ -161,9 +177,58 @@ def test_the_screen_scores_corrects_and_goes_on(room) -> None:
     add_aspect(query=room.query, actor=room.author, content="One more.", weight=1)
     second = next_answer(room.access(room.author))
     assert second is not None
-    late = client.post(url, sent | {"answer": second.pk, "a3": "0"})
+    page = client.get(f"{url}?answer={second.pk}").content.decode()
+    late = client.post(url, sent | {"answer": second.pk, "a3": "0", "shown": marks(page)})
     assert late.status_code == 422
     assert "Score a4" in late.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda room: edit(room, 2, content="Something else."), "a2"),
+        (lambda room: edit(room, 3, weight=4), "a3"),
+        (lambda room: Aspect.objects.filter(query=room.query, k=1).update(removed_at=NOW), "a1"),
+        (lambda room: (edit(room, 1, content="B."), edit(room, 2, content="C.")), "a1, a2"),
+    ],
+)
+def test_scores_count_for_the_words_that_were_shown_and_no_others(room, change, named) -> None:
+    draw(room, GOOD)
+    answer = GradedAnswer.objects.get()
+    client, url = signed_in(room.author), room.url("answers/grade/")
+    sent = {"answer": answer.pk, "a1": "1", "a2": "0.5", "a3": "0", "quality": "4", "note": "So."}
+    sent["shown"] = marks(client.get(url).content.decode())
+    path = f"/api{room.url(f'answers-to-grade/{answer.pk}/')}"
+    body = {"scores": FULL, "quality": 4, "shown": script(room.author).get(path).json()["shown"]}
+    assert body["shown"] == sent["shown"]
+    change(room)
+    said = f"Changed meanwhile: {named}. Look at the aspects again, then score."
+    # One fault does not hide the other, for the form comes back with the new words.
+    for more in ({}, {"quality": ""}):
+        refused = client.post(url, sent | more)
+        page = refused.content.decode()
+        assert (refused.status_code, said in page) == (422, True)
+        assert page.count("changed meanwhile") == (0 if named == "a1" else len(named.split()))
+    # What was chosen and written is still there.
+    assert re.search(r'name="a2"\s+value="0.5"\s+data-digit="5"\s+checked', page)
+    assert ">So.</textarea>" in page
+    api = script(room.author)
+    refused = api.post(path, body, content_type="application/json")
+    assert (refused.status_code, refused.json()["field"]) == (409, "shown")
+    assert said in refused.json()["detail"]
+    assert not AnswerGrade.objects.exists()
+    assert client.post(url, sent | {"shown": marks(page)}).status_code == 302
+    present = {f"a{each.k}" for each in verbs.aspects_of(answer)}
+    assert set(AnswerGrade.objects.get().scores) == present
+
+
+def test_reasons_and_order_of_aspects_change_nothing_that_was_shown(room) -> None:
+    draw(room, GOOD)
+    answer = GradedAnswer.objects.get()
+    shown = verbs.shown_of(answer, verbs.aspects_of(answer))
+    edit(room, 2, rationale="Because.")
+    Aspect.objects.filter(query=room.query, k=1).update(position=9)
+    assert grade(room, room.author, answer, shown=shown).scores == FULL
 
 
 def test_the_api_scores_as_the_screen_does(room) -> None:
@@ -172,7 +237,8 @@ def test_the_api_scores_as_the_screen_does(room) -> None:
     shown = api.get(f"{base}next/").json()
     assert [each["id"] for each in shown["aspects"]] == ["a1", "a2", "a3"]
     assert (shown["text"], shown["given"], shown["reference"]) == (GOOD, None, "")
-    path, body = f"{base}{shown['answer']}/", {"scores": FULL, "quality": 5}
+    path = f"{base}{shown['answer']}/"
+    body = {"scores": FULL, "quality": 5, "shown": shown["shown"]}
     assert api.post(path, body, content_type="application/json").status_code == 204
     assert api.get(f"{base}next/").json()["answer"] is None
     assert api.get(path).json()["given"] == {"scores": FULL, "quality": 5, "note": ""}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from annotate.grading.services import grade_answer
+from annotate.grading.services import aspects_of, grade_answer, shown_of
 from annotate.models import AnswerGrade, GradedAnswer
 from evaluation.agents.models import AgentRun, AnswerVerdict, JudgeRun
 from evaluation.agents.trust.people import (
@@ -53,7 +53,8 @@ def names(answer: GradedAnswer) -> list[str]:
 def score(place: Place, person, answer: GradedAnswer, score: float, quality: int) -> AnswerGrade:
     scores = dict.fromkeys(names(answer), score)
     access = place.room.access(person)
-    return grade_answer(answer=answer, access=access, scores=scores, quality=quality)
+    shown = shown_of(answer, aspects_of(answer))
+    return grade_answer(answer=answer, access=access, scores=scores, quality=quality, shown=shown)
 
 
 def say(judge: JudgeRun, answer: GradedAnswer, score: float, quality: int) -> None:
