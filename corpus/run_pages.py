@@ -1,10 +1,12 @@
 """The screens that every kind of long run has: its page, a person's verbs on it, its budget."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from django import forms
 from django.contrib import messages
+from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST
@@ -13,7 +15,9 @@ from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
 from kit.errors import Refused
+from kit.lists.tables import Choices, ListPage, Table
 from kit.runs.models import RunStatus, TrackedRun
+from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm.ledger.accounts import PayingRun, budget_field, set_budget
 
 RunT = TypeVar("RunT", bound=TrackedRun)
@@ -26,6 +30,24 @@ class BudgetForm(forms.Form):
     budget_usd = budget_field(
         "From the next call on; empty lifts the limit. What is spent already counts."
     )
+
+
+def asking_verbs(retry: Callable[..., object] | None = None) -> dict[str, Callable[..., object]]:
+    """What a person does to a run that asks models."""
+    resume = partial(resume_run, pause_reason="")
+    verbs: dict[str, Callable[..., object]] = {
+        "pause": pause_run,
+        "resume": resume,
+        "cancel": cancel_run,
+    }
+    return verbs | ({"retry": retry} if retry else {})
+
+
+def states_of(rows: Any) -> list[tuple[str, str, int]]:
+    """(what people call it, its name, how many) for every state that items of a run can have."""
+    counts = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
+    labels = rows.model._meta.get_field("state").choices
+    return [(label, name, counts.get(name, 0)) for name, label in labels]
 
 
 class RunPages(Generic[RunT]):
@@ -73,6 +95,77 @@ class RunPages(Generic[RunT]):
             return htmx.render(request, template, context)
         response = htmx.render(request, template, context | {"shell": "kit/run_live.html"})
         return htmx.stop_polling(response) if context["run"].is_over else response
+
+    def monitor(
+        self,
+        request: HttpRequest,
+        access: Access,
+        run: RunT,
+        template: str,
+        *,
+        table: Table,
+        rows: QuerySet[Any],
+        choices: Mapping[str, Choices] | None = None,
+        failed: tuple[str, ...] = ("failed",),
+        **more: Any,
+    ) -> HttpResponse:
+        """The same with a list of what it works on, `rows`, which have a `state`; a search or
+        another page of the list gets its rows alone (the template's part `results`). The states
+        `failed` may be tried again."""
+        states = states_of(rows)
+        context = self.context(access, run) | {
+            "states": states,
+            "table": table.read(rows, request.GET, choices=choices),
+            "has_failed": any(count for _, name, count in states if name in failed),
+        }
+        if htmx.is_fragment(request, "results"):
+            return htmx.render(request, template, context | more, partial="results")
+        return self.show(request, template, context | more)
+
+    def index(
+        self,
+        request: HttpRequest,
+        access: Access,
+        template: str,
+        table: ListPage[Any],
+        **more: Any,
+    ) -> HttpResponse:
+        """Every run of the kind, on kit/runs.html."""
+        context = self._around(access) | {"table": table} | more
+        return htmx.render(request, template, context, partial="results")
+
+    def begin(
+        self,
+        request: HttpRequest,
+        access: Access,
+        template: str,
+        form: forms.Form,
+        start: Callable[..., RunT],
+        **more: Any,
+    ) -> HttpResponse:
+        """Setting one up on llm/new_run.html; `start` takes what the form holds, or refuses."""
+        if (run := htmx.submit(form, start)) is not None:
+            return htmx.redirect(request, self.url(run))
+        show = htmx.invalid if form.is_bound else htmx.render
+        return show(request, template, self._around(access) | {"form": form} | more)
+
+    def forecast(
+        self, request: HttpRequest, access: Access, found: Mapping[str, Any] | None, **words: str
+    ) -> HttpResponse:
+        """What one would take, a part of that page: llm/forecast.html has the `words`."""
+        context = self._around(access) | {"forecast": found} | words
+        return htmx.render(request, "llm/forecast.html", context, partial="part")
+
+    def _around(self, access: Access) -> dict[str, Any]:
+        """Where its list, the form of a new one and the forecast of that are."""
+        names = {
+            "list_url": f"{self.name}s",
+            "new_url": f"{self.name}-new",
+            "forecast_url": f"{self.name.removesuffix('-run')}-forecast",
+        }
+        slug = access.benchmark.slug
+        urls = {key: reverse(name, args=[slug]) for key, name in names.items()}
+        return urls | {"access": access, "start_url": urls["new_url"] if access.is_admin else ""}
 
     def act(self, request: HttpRequest, slug: str, pk: int, verb: str) -> HttpResponse:
         """Pause, resume, cancel, or what else a person may do to such a run."""

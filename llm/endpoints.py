@@ -25,6 +25,7 @@ DEFAULT: Final = "default"
 PRACTICE: Final = "practice"
 PRACTICE_MODEL: Final = "practice-1"
 RERANKER: Final = "reranker"
+NO_ENDPOINT: Final = "No model is set up. Start the practice model, or set OPENAI_API_KEY."
 _REQUIRED: Final = frozenset({"name", "base_url", "default_model"})
 _FIELDS: Final[dict[str, type]] = {
     **dict.fromkeys(_REQUIRED | {"api_key", "api_key_env", "proxy", "api", "api_version"}, str),
@@ -175,6 +176,20 @@ def get(name: str, *, field: str = "endpoint") -> Endpoint:
         "or start the practice model (manage.py practice_model).",
         field=field,
     )
+
+
+def asked_for(name: str | None, role: str) -> Endpoint | None:
+    """The endpoint of that name among those of a role, else its first; None where there is none."""
+    known = available(role)
+    return next((each for each in known if each.name == name), next(iter(known), None))
+
+
+def chosen_endpoint(name: str, role: str, *, none: str = NO_ENDPOINT) -> Endpoint:
+    """The endpoint of that name, by default the role's. Raises Refused where `none` is set up."""
+    known = available(role)
+    if not known:
+        raise Refused(none, field="endpoint")
+    return get(name) if name else known[0]
 
 
 def endpoint_choices(role: str) -> list[tuple[str, str]]:

@@ -22,6 +22,7 @@ from annotate.review.forms import SampleForm
 from annotate.review.rescoring import MAX_SIZE
 from annotate.workspace.views.queries import reading
 from corpus.access import Access, enter
+from corpus.lists import domain_choices
 from corpus.models import Role
 from kit import htmx
 from kit.lists.csvfile import csv_response, table_response
@@ -147,7 +148,7 @@ def comparison_ratings(request: HttpRequest, slug: str, pk: int) -> HttpResponse
     """The ratings behind the numbers of a closed comparison."""
     access = enter(request.user, slug, *READERS)
     found = get_closed(access, pk)
-    domains = [(each.name, each.name) for each in access.benchmark.domains.ready()]
+    domains = domain_choices(access.benchmark)
     table = RATINGS.read(verbs.standing_ratings(found), request.GET, choices={"domain": domains})
     context = {"access": access, "comparison": found, "table": table}
     return htmx.render(request, "annotate/answers/ratings.html", context, partial="results")

@@ -17,7 +17,7 @@ from corpus.cleaning.decisions import decide, following, last_of, may_undo, queu
 from corpus.cleaning.forecast import forecast
 from corpus.cleaning.forms import CleaningForm
 from corpus.cleaning.services import DEFAULTS, advise, by_role, draft, read_option
-from corpus.lists import is_key
+from corpus.lists import domain_choices, is_key
 from corpus.marcus.settings import SAFE_CLEAN, SPLITTER
 from corpus.marcus.showing import side_by_side, window
 from corpus.models import (
@@ -29,7 +29,7 @@ from corpus.models import (
     Role,
     Violation,
 )
-from corpus.run_pages import PayingPages
+from corpus.run_pages import PayingPages, states_of
 from corpus.texts.finding import begins_with
 from kit import htmx
 from kit.errors import Refused
@@ -102,9 +102,9 @@ def cleaning(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The progress of a run."""
     access = enter(request.user, slug, *READERS)
     run = get_run(access, pk)
-    states = dict(run.pages.order_by().values_list("state").annotate(n=Count("pk")))
     context = RUNS.context(access, run) | {
-        "states": [(label, name, states.get(name, 0)) for name, label in PageState.choices],
+        "states": states_of(run.pages),
+        "states_url": reverse("cleaning-pages", args=[slug, pk]),
         "waiting": queue(run).count() if run.has_agents else 0,
         "workers": run.groups.working().count(),
         "can_resume": run.can_resume and access.is_admin and run.version,
@@ -120,8 +120,8 @@ def cleaning_pages(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, *READERS)
     run = get_run(access, pk)
     rows = run.pages.select_related("domain").defer("result").annotate(places=Count("violations"))
-    domains = [(d.name, d.name) for d in access.benchmark.domains.ready()]
-    table = PAGES.read(rows, request.GET, choices={"domain": domains, "note": _notes(run)})
+    choices = {"domain": domain_choices(access.benchmark), "note": _notes(run)}
+    table = PAGES.read(rows, request.GET, choices=choices)
     context = {"access": access, "run": run, "table": table}
     return htmx.render(request, "corpus/cleaning/pages.html", context, partial="results")
 

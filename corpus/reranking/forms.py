@@ -43,6 +43,9 @@ class RerankForm(forms.Form):
 
     def __init__(self, *args: Any, method: str, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.method = method
+        hidden = forms.CharField(widget=forms.HiddenInput, required=False, initial=method)
+        self.fields["method"] = hidden
         runs = runs_of(benchmark)
         self.fields["source"] = RunField(runs, label="Retrieval run", empty_label=None)
         if method == asking.MERGE:
@@ -57,6 +60,10 @@ class RerankForm(forms.Form):
         )
         if role:
             self.fields["budget_usd"] = budget_field()
+
+    def clean_method(self) -> str:
+        """The one whose fields these are."""
+        return self.method
 
 
 def _field(name: str, setting: Setting) -> forms.Field:

@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any
 
-from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -12,14 +11,10 @@ from corpus.lists import domain_choices
 from corpus.models import RerankMethod, RerankRun, RerankState, RetrievalRun, Role
 from corpus.reranking import services as verbs
 from corpus.reranking.forms import ABOUT, RerankForm
-from corpus.run_pages import PayingPages
-from kit import htmx
-from kit.errors import Refused
+from corpus.run_pages import PayingPages, asking_verbs
 from kit.lists.tables import Column, Filter, Table
-from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm import endpoints
 
-NO_ENDPOINT = "No {what} is set up (docs/endpoints.md). Oracle and merge ask nobody."
 READERS = (Role.ADMIN, Role.REVIEWER)
 LIST = Table(
     search=("name", "model", "source__name"),
@@ -55,8 +50,8 @@ def reranks(request: HttpRequest, slug: str) -> HttpResponse:
     """Every reranking."""
     access = enter_unblinded(request.user, slug, *READERS)
     rows = access.benchmark.rerank_runs.select_related("source__corpus_version")
-    context = {"access": access, "table": LIST.read(rows, request.GET)}
-    return htmx.render(request, "corpus/reranking/runs.html", context, partial="results")
+    table = LIST.read(rows, request.GET)
+    return RUNS.index(request, access, "corpus/reranking/runs.html", table)
 
 
 @require_http_methods(["GET", "POST"])
@@ -65,35 +60,39 @@ def rerank_new(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     sent = request.POST if request.method == "POST" else None
     method = method_of(request.POST if sent else request.GET)
-    chosen = {"source": request.GET.get("source")}
+    chosen = {"source": request.GET.get("source"), "method": method}
     form = RerankForm(sent, method=method, benchmark=access.benchmark, initial=chosen)
-    made = htmx.submit(form, start, access=access, method=method)
-    if made:
-        return htmx.redirect(request, RUNS.url(made))
+    has_runs = RetrievalRun.objects.filter(benchmark=access.benchmark).exists()
+    missing = "" if has_runs else "There is no retrieval run to rerank yet."
     role = verbs.role_of(method)
-    what = "rerank server" if role == endpoints.RERANKER else "model"
-    context = {
-        "access": access,
-        "form": form,
-        "method": method,
-        "source": request.GET.get("source", ""),
-        "methods": [(value, RerankMethod(value).label) for value in RerankMethod.values],
-        "about": ABOUT[method],
-        "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),
-        "missing": (
-            NO_ENDPOINT.format(what=what) if role and not endpoints.available(role) else ""
-        ),
-    }
-    show = htmx.invalid if sent is not None else htmx.render
-    return show(request, "corpus/reranking/new.html", context)
+    return RUNS.begin(
+        request,
+        access,
+        "corpus/reranking/new.html",
+        form,
+        partial(start, access=access),
+        method=method,
+        source=request.GET.get("source", ""),
+        methods=RerankMethod.choices,
+        description=ABOUT[method],
+        has_runs=has_runs,
+        missing=_no_endpoint(role) if role and not endpoints.available(role) else missing,
+    )
 
 
 @require_GET
 def rerank_forecast(request: HttpRequest, slug: str) -> HttpResponse:
     """What a reranking would take; a part of the page that sets one up."""
     access = enter(request.user, slug, Role.ADMIN)
-    context = {"access": access, "forecast": forecast_of(access, request.GET)}
-    return htmx.render(request, "corpus/reranking/forecast.html", context, partial="part")
+    return RUNS.forecast(
+        request,
+        access,
+        forecast_of(access, request.GET),
+        what="a reranking",
+        list_name="Rerankings",
+        about="By the mean length of the newest passages and queries. Replies that cannot be read "
+        "are asked for once more, and what was paid for before is not paid again.",
+    )
 
 
 @require_GET
@@ -101,32 +100,23 @@ def rerank_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One reranking: its progress, what was met, its queries."""
     access = enter_unblinded(request.user, slug, *READERS)
     run = get_run(access, pk)
-    counts = dict(run.items.order_by().values_list("state").annotate(n=Count("pk")))
-    rows = run.items.select_related("query__domain")
     hidden = ("prompt", "wire") if run.config.get("wire") == "" else ("prompt",)
-    context = RUNS.context(access, run) | {
-        "states": [(label, name, counts.get(name, 0)) for name, label in RerankState.choices],
-        "settings": [(k, v) for k, v in run.config.items() if k not in hidden and v != ""],
-        "table": ITEMS.read(
-            rows, request.GET, choices={"domain": domain_choices(access.benchmark)}
-        ),
-        "has_failed": bool(counts.get(RerankState.FAILED)) and run.status == "failed",
-    }
-    if htmx.is_fragment(request, "results"):
-        return htmx.render(request, "corpus/reranking/run.html", context, partial="results")
-    return RUNS.show(request, "corpus/reranking/run.html", context)
+    return RUNS.monitor(
+        request,
+        access,
+        run,
+        "corpus/reranking/run.html",
+        table=ITEMS,
+        rows=run.items.select_related("query__domain"),
+        choices={"domain": domain_choices(access.benchmark)},
+        settings=[(k, v) for k, v in run.config.items() if k not in hidden and v != ""],
+    )
 
 
 def start(*, access: Access, method: str, **given: Any) -> RerankRun:
     """A reranking as a form or the API asks for it. Raises Refused."""
     role, name = verbs.role_of(method), given.pop("endpoint", "")
-    endpoint = None
-    if role:
-        known = endpoints.available(role)
-        if not known:
-            what = "rerank server" if role == endpoints.RERANKER else "model"
-            raise Refused(NO_ENDPOINT.format(what=what), field="endpoint")
-        endpoint = endpoints.get(name) if name else known[0]
+    endpoint = endpoints.chosen_endpoint(name, role, none=_no_endpoint(role)) if role else None
     return verbs.start_rerank(
         benchmark=access.benchmark, method=method, endpoint=endpoint, actor=access.user, **given
     )
@@ -144,9 +134,14 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any] | None:
         return None
     options = {name: each.default for name, each in verbs.SETTINGS[method].items()}
     options |= {name: given[name] for name in options if given.get(name) is not None}
-    known = endpoints.available(verbs.role_of(method)) if verbs.role_of(method) else []
-    endpoint = next((e for e in known if e.name == given.get("endpoint")), next(iter(known), None))
+    role = verbs.role_of(method)
+    endpoint = endpoints.asked_for(given.get("endpoint"), role) if role else None
     return verbs.forecast(source, method, endpoint, options)
+
+
+def _no_endpoint(role: str) -> str:
+    what = "rerank server" if role == endpoints.RERANKER else "model"
+    return f"No {what} is set up (docs/endpoints.md). Oracle and merge ask nobody."
 
 
 def method_of(params: Any) -> str:
@@ -169,12 +164,6 @@ def get_run(access: Access, pk: int) -> RerankRun:
 RUNS = PayingPages(
     "rerank-run",
     get=get_run,
-    verbs={
-        "pause": pause_run,
-        "resume": partial(resume_run, pause_reason=""),
-        "cancel": cancel_run,
-        "retry": verbs.retry_failed,
-        "keep": verbs.keep_failed,
-    },
+    verbs=asking_verbs(verbs.retry_failed) | {"keep": verbs.keep_failed},
     readers=READERS,
 )

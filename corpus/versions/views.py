@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from corpus.access import Access, enter
 from corpus.benchmarks.overview import passages_counted
-from corpus.lists import is_key
+from corpus.lists import domain_choices, is_key
 from corpus.marcus.showing import Sides, side_by_side
 from corpus.models import (
     CleaningPreset,
@@ -87,7 +87,7 @@ def version(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     found = get_version(access, pk)
     rows = Passage.objects.in_version(found).select_related("domain").defer("text")
     rows = rows.prefetch_related("came_from__old")
-    domains = [(d.name, d.name) for d in access.benchmark.domains.ready()]
+    domains = domain_choices(access.benchmark)
     context = {
         "access": access,
         "version": found,

@@ -13,9 +13,8 @@ from annotate.answers.rights import hidden_queries
 from corpus.access import enter, get_query
 from corpus.models import Role
 from corpus.run_routes import OneRun, RunLimit, RunVerb
-from debate.answers import services as verbs
-from debate.answers.services import candidates, choose_sound
-from debate.answers.views import RUNS, forecast_of, generate, get_run, item_rows, pick_endpoint
+from debate.answers.services import choose_sound
+from debate.answers.views import RUNS, forecast_of, generate, get_run, item_rows, start
 from debate.models import AnswerItem, AnswerRun
 from kit.api import RUN_FIELDS, Route
 from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
@@ -104,16 +103,7 @@ class AnswerRoutes(ViewSetMixin, Route):
         """Runs, and starting one."""
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewAnswerRunSerializer)
-        endpoint = pick_endpoint(given.pop("endpoint"))
-        queries = candidates(access.benchmark, domain=given.pop("domain"), again=given.pop("again"))
-        run = verbs.start_answers(
-            benchmark=access.benchmark,
-            queries=queries,
-            endpoint=endpoint,
-            actor=access.user,
-            **given,
-        )
-        return Response(AnswerRunSerializer(run).data, status=202)
+        return Response(AnswerRunSerializer(start(access, given)).data, status=202)
 
     @extend_schema(
         parameters=[OpenApiParameter(n) for n in ("domain", "again", "endpoint")],

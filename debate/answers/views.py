@@ -1,32 +1,30 @@
 """Runs in which a model writes reference answers: setting up, watching, choosing what is sound."""
 
-from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.answers.rights import hidden_queries, require_writer
 from corpus.access import Access, enter, get_query
+from corpus.lists import domain_choices
 from corpus.models import Benchmark, Query, Role
-from corpus.run_pages import PayingPages
+from corpus.run_pages import PayingPages, asking_verbs
 from debate.answers import services as verbs
 from debate.answers.services import candidates, choose_sound, forecast
 from debate.models import AnswerItem, AnswerItemState, AnswerRun
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.tables import Column, Filter, Table
-from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm import endpoints
-from llm.endpoints import Endpoint, endpoint_choices
+from llm.endpoints import chosen_endpoint, endpoint_choices
 from llm.ledger.accounts import budget_field, effort_field
 
-NO_ENDPOINT = "No model is set up. Start the practice model, or set OPENAI_API_KEY."
 LIST = Table(
     columns=(
         Column("run", "Run", order=("pk",)),
@@ -71,7 +69,7 @@ class RunForm(forms.Form):
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = [(each.name, each.name) for each in benchmark.domains.ready()]
+        names = domain_choices(benchmark)
         self.fields["domain"].choices = [("", "All"), *names]  # type: ignore[attr-defined]
         self.fields["endpoint"].choices = endpoint_choices("answerer")  # type: ignore[attr-defined]
 
@@ -80,40 +78,31 @@ class RunForm(forms.Form):
 def answer_runs(request: HttpRequest, slug: str) -> HttpResponse:
     """Every run."""
     access = enter(request.user, slug, Role.ADMIN, Role.REVIEWER)
-    rows = AnswerRun.objects.filter(benchmark=access.benchmark)
-    context = {"access": access, "table": LIST.read(rows, request.GET)}
-    return htmx.render(request, "debate/answers/runs.html", context, partial="results")
+    table = LIST.read(AnswerRun.objects.filter(benchmark=access.benchmark), request.GET)
+    return RUNS.index(request, access, "debate/answers/runs.html", table)
 
 
 @require_http_methods(["GET", "POST"])
 def answer_run_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Set a run up and start it."""
     access = enter(request.user, slug, Role.ADMIN)
-    form = RunForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark)
-    if request.method == "POST" and form.is_valid():
-        given = dict(form.cleaned_data)
-        queries = candidates(access.benchmark, domain=given.pop("domain"), again=given.pop("again"))
-        given["endpoint"] = endpoints.get(given["endpoint"])
-        try:
-            run = verbs.start_answers(
-                benchmark=access.benchmark, queries=queries, actor=access.user, **given
-            )
-        except Refused as refusal:
-            form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
-        else:
-            return htmx.redirect(request, RUNS.url(run))
-    context = {"access": access, "form": form}
-    context["no_endpoint"] = "" if endpoints.available() else NO_ENDPOINT
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "debate/answers/new.html", context)
+    return RUNS.begin(
+        request,
+        access,
+        "debate/answers/new.html",
+        RunForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark),
+        lambda **given: start(access, given),
+        missing="" if endpoints.available() else endpoints.NO_ENDPOINT,
+        submit="Start writing",
+    )
 
 
 @require_GET
 def answer_forecast(request: HttpRequest, slug: str) -> HttpResponse:
     """What a run would take; a part of the page that sets one up."""
     access = enter(request.user, slug, Role.ADMIN)
-    context = {"access": access, "forecast": forecast_of(access, request.GET)}
-    return htmx.render(request, "debate/answers/forecast.html", context, partial="part")
+    found = forecast_of(access, request.GET)
+    return RUNS.forecast(request, access, found, what="writing answers", list_name="Answer runs")
 
 
 @require_GET
@@ -121,18 +110,18 @@ def answer_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The run monitor of a run with its queries."""
     access = enter(request.user, slug)
     run = get_run(access, pk)
-    counts = dict(run.items.order_by().values_list("state").annotate(n=Count("pk")))
-    domains = [(each.name, each.name) for each in access.benchmark.domains.ready()]
     only = run.items.select_related("query").first() if run.total == 1 else None
-    context = RUNS.context(access, run) | {
-        "states": [(label, name, counts.get(name, 0)) for name, label in AnswerItemState.choices],
-        "table": ITEMS.read(item_rows(run), request.GET, choices={"domain": domains}),
-        "hidden": set(hidden_queries(access).values_list("pk", flat=True)),
-        "only": only.query if only else None,
-    }
-    if htmx.is_fragment(request, "results"):
-        return htmx.render(request, "debate/answers/run.html", context, partial="results")
-    return RUNS.show(request, "debate/answers/run.html", context)
+    return RUNS.monitor(
+        request,
+        access,
+        run,
+        "debate/answers/run.html",
+        table=ITEMS,
+        rows=item_rows(run),
+        choices={"domain": domain_choices(access.benchmark)},
+        hidden=set(hidden_queries(access).values_list("pk", flat=True)),
+        only=only.query if only else None,
+    )
 
 
 @require_POST
@@ -158,6 +147,15 @@ def answer_generate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.redirect(request, RUNS.url(run))
 
 
+def start(access: Access, given: dict[str, Any]) -> AnswerRun:
+    """A run as a form or the API asks for it. Raises Refused."""
+    benchmark, endpoint = access.benchmark, chosen_endpoint(given.pop("endpoint"), "answerer")
+    queries = candidates(benchmark, domain=given.pop("domain"), again=given.pop("again"))
+    return verbs.start_answers(
+        benchmark=benchmark, queries=queries, endpoint=endpoint, actor=access.user, **given
+    )
+
+
 def generate(access: Access, query: Query, endpoint: str = "") -> AnswerRun:
     """A run of one query; for admins and for whoever may write its answer."""
     if not access.is_admin:
@@ -165,23 +163,14 @@ def generate(access: Access, query: Query, endpoint: str = "") -> AnswerRun:
     return verbs.start_answers(
         benchmark=access.benchmark,
         queries=Query.objects.filter(pk=query.pk),
-        endpoint=pick_endpoint(endpoint),
+        endpoint=chosen_endpoint(endpoint, "answerer"),
         actor=access.user,
     )
 
 
-def pick_endpoint(name: str) -> Endpoint:
-    """The endpoint of that name, or the first one. Raises Refused."""
-    known = endpoints.available("answerer")
-    if not known:
-        raise Refused(NO_ENDPOINT, field="endpoint")
-    return endpoints.get(name) if name else known[0]
-
-
 def forecast_of(access: Access, params: Any) -> Any:
     """The forecast for what is chosen in the form."""
-    known = endpoints.available("answerer")
-    endpoint = next((e for e in known if e.name == params.get("endpoint")), next(iter(known), None))
+    endpoint = endpoints.asked_for(params.get("endpoint"), "answerer")
     queries = candidates(
         access.benchmark, domain=params.get("domain", ""), again=bool(params.get("again"))
     )
@@ -204,13 +193,4 @@ def get_run(access: Access, pk: int) -> AnswerRun:
     return found
 
 
-RUNS = PayingPages(
-    "answer-run",
-    get=get_run,
-    verbs={
-        "pause": pause_run,
-        "resume": partial(resume_run, pause_reason=""),
-        "cancel": cancel_run,
-    },
-    readers=(),
-)
+RUNS = PayingPages("answer-run", get=get_run, verbs=asking_verbs(), readers=())

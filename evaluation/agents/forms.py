@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 
+from corpus.lists import domain_choices
 from corpus.models import Benchmark
 from evaluation.agents.judging import MOST_REPETITIONS
 from evaluation.agents.judging import ROLE as JUDGE_ROLE
@@ -55,7 +56,7 @@ class AgentForm(forms.Form):
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
-        names = [(each.name, each.name) for each in benchmark.domains.ready()]
+        names = domain_choices(benchmark)
         fields["domain"].choices = [("", "All"), *names]
         fields["endpoint"].choices = endpoint_choices(ROLE)
         fields["retriever"].choices = [(each.pk, each.name) for each in retrievers(benchmark)]

@@ -1,20 +1,19 @@
 """Screens of search agents: runs, one trace, judging, and the board of retriever by agent."""
 
 import json
-from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
+from corpus.lists import domain_choices
 from corpus.models import Benchmark, Role
-from corpus.run_pages import PayingPages
+from corpus.run_pages import PayingPages, asking_verbs
 from evaluation.agents import board, guests
 from evaluation.agents import judging as judge_verbs
 from evaluation.agents import services as verbs
@@ -36,10 +35,9 @@ from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import csv_response, table_response
 from kit.lists.tables import Column, Filter, Table
-from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm import endpoints
+from llm.endpoints import chosen_endpoint
 
-NO_ENDPOINT = "No model is set up. Start the practice model, or set OPENAI_API_KEY."
 READERS = (Role.ADMIN, Role.REVIEWER)
 LIST = Table(
     search=("name", "retriever", "model"),
@@ -85,41 +83,46 @@ def agent_runs(request: HttpRequest, slug: str) -> HttpResponse:
     """Every run of an agent, and the trials of judges."""
     access = enter_unblinded(request.user, slug, *READERS)
     rows = AgentRun.objects.filter(benchmark=access.benchmark)
-    context = {
-        "access": access,
-        "table": LIST.read(rows, request.GET),
-        "trials": access.benchmark.judge_runs.filter(agent_run=None, bridge_from=None)[:10],
-        "trial_form": JudgeForm(),
-    }
-    return htmx.render(request, "evaluation/agents/runs.html", context, partial="results")
+    return RUNS.index(
+        request,
+        access,
+        "evaluation/agents/runs.html",
+        LIST.read(rows, request.GET),
+        trials=access.benchmark.judge_runs.filter(agent_run=None, bridge_from=None)[:10],
+        trial_form=JudgeForm(),
+    )
 
 
 @require_http_methods(["GET", "POST"])
 def agent_run_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Set a run up and start it."""
     access = enter(request.user, slug, Role.ADMIN)
-    sent = request.POST if request.method == "POST" else None
-    form = AgentForm(sent, benchmark=access.benchmark)
-    if sent is not None and form.is_valid():
-        try:
-            run = start(access, dict(form.cleaned_data))
-        except Refused as refusal:
-            form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
-        else:
-            return htmx.redirect(request, RUNS.url(run))
-    context = {"access": access, "form": form, "has_endpoint": bool(endpoints.available())}
-    if not verbs.retrievers(access.benchmark).exists():
-        context["missing"] = "No retrieval run was computed here yet: an agent needs an index."
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "evaluation/agents/new.html", context)
+    missing = "No retrieval run was computed here yet: an agent needs an index."
+    return RUNS.begin(
+        request,
+        access,
+        "evaluation/agents/new.html",
+        AgentForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark),
+        lambda **given: start(access, given),
+        has_endpoint=bool(endpoints.available()),
+        missing="" if verbs.retrievers(access.benchmark).exists() else missing,
+    )
 
 
 @require_GET
 def agent_forecast(request: HttpRequest, slug: str) -> HttpResponse:
     """What a run would take; a part of the page that sets one up."""
     access = enter(request.user, slug, Role.ADMIN)
-    context = {"access": access, "forecast": forecast_of(access, request.GET)}
-    return htmx.render(request, "evaluation/agents/forecast.html", context, partial="part")
+    return RUNS.forecast(
+        request,
+        access,
+        forecast_of(access, request.GET),
+        what="a search agent",
+        list_name="Search agents",
+        counted="Queries, with repetitions",
+        about="Each turn sends all that was found before. Of an agent that decides itself six "
+        "rounds are assumed. Judging comes on top.",
+    )
 
 
 @require_GET
@@ -127,21 +130,19 @@ def agent_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The run monitor of a run with its queries, and who judged it."""
     access = enter_unblinded(request.user, slug, *READERS)
     run = get_run(access, pk)
-    counts = dict(run.items.order_by().values_list("state").annotate(n=Count("pk")))
-    domains = [(each.name, each.name) for each in access.benchmark.domains.ready()]
-    rows = run.items.select_related("query__domain")
-    context = RUNS.context(access, run) | {
-        "states": [(label, name, counts.get(name, 0)) for name, label in AgentState.choices],
-        "table": ITEMS.read(rows, request.GET, choices={"domain": domains}),
-        "judge_runs": run.judge_runs.all(),
-        "judge_form": JudgeForm(),
-        "has_failed": bool(counts.get(AgentState.FAILED)) and not run.is_guest,
-        "tokens": guests.tokens_of(run) if run.is_guest else None,
-        "door_url": request.build_absolute_uri(reverse("api-guest-task")).removesuffix("task/"),
-    }
-    if htmx.is_fragment(request, "results"):
-        return htmx.render(request, "evaluation/agents/run.html", context, partial="results")
-    return RUNS.show(request, "evaluation/agents/run.html", context)
+    return RUNS.monitor(
+        request,
+        access,
+        run,
+        "evaluation/agents/run.html",
+        table=ITEMS,
+        rows=run.items.select_related("query__domain"),
+        choices={"domain": domain_choices(access.benchmark)},
+        judge_runs=run.judge_runs.all(),
+        judge_form=JudgeForm(),
+        tokens=guests.tokens_of(run) if run.is_guest else None,
+        door_url=request.build_absolute_uri(reverse("api-guest-task")).removesuffix("task/"),
+    )
 
 
 @require_POST
@@ -203,19 +204,17 @@ def judge_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One judge run with its verdicts."""
     access = enter_unblinded(request.user, slug, *READERS)
     run = get_judge_run(access, pk)
-    counts = dict(run.verdicts.order_by().values_list("state").annotate(n=Count("pk")))
-    rows = run.verdicts.select_related("query__domain")
-    context = JUDGES.context(access, run) | {
-        "states": [(label, name, counts.get(name, 0)) for name, label in VerdictState.choices],
-        "table": VERDICTS.read(rows, request.GET),
-        "trial": trial_of(run) if run.is_trial else None,
-        "sheets": tables_of(run),
-        "bridge_form": BridgeForm() if access.is_admin and run.agent_run_id else None,
-        "has_failed": bool(counts.get(VerdictState.FAILED)),
-    }
-    if htmx.is_fragment(request, "results"):
-        return htmx.render(request, "evaluation/agents/judge.html", context, partial="results")
-    return JUDGES.show(request, "evaluation/agents/judge.html", context)
+    return JUDGES.monitor(
+        request,
+        access,
+        run,
+        "evaluation/agents/judge.html",
+        table=VERDICTS,
+        rows=run.verdicts.select_related("query__domain"),
+        trial=trial_of(run) if run.is_trial else None,
+        sheets=tables_of(run),
+        bridge_form=BridgeForm() if access.is_admin and run.agent_run_id else None,
+    )
 
 
 @require_GET
@@ -260,10 +259,7 @@ def start(access: Access, given: dict[str, Any]) -> AgentRun:
     if guest:
         del given["temperature"], given["reasoning_effort"]
         return guests.open_guest(queries=queries, agent=guest, **who, **given)
-    known = endpoints.available(verbs.ROLE)
-    if not known:
-        raise Refused(NO_ENDPOINT, field="endpoint")
-    endpoint = endpoints.get(name) if name else known[0]
+    endpoint = chosen_endpoint(name, verbs.ROLE)
     return verbs.start_agent(queries=queries, endpoint=endpoint, **who, **given)
 
 
@@ -275,18 +271,9 @@ def start_judge(access: Access, run: AgentRun | None, given: dict[str, Any]) -> 
     )
 
 
-def chosen_endpoint(name: str, role: str) -> endpoints.Endpoint:
-    """The endpoint of that name, by default the role's. Raises Refused where none is set up."""
-    known = endpoints.available(role)
-    if not known:
-        raise Refused(NO_ENDPOINT, field="endpoint")
-    return endpoints.get(name) if name else known[0]
-
-
 def forecast_of(access: Access, params: Any) -> dict[str, Any]:
     """The forecast for what is chosen in the form; what cannot be read is left at its default."""
-    known = endpoints.available(verbs.ROLE)
-    endpoint = next((e for e in known if e.name == params.get("endpoint")), next(iter(known), None))
+    endpoint = endpoints.asked_for(params.get("endpoint"), verbs.ROLE)
 
     def whole(name: str, usual: int, high: int) -> int:
         text = str(params.get(name) or "")
@@ -359,16 +346,6 @@ def _judge(request: HttpRequest, access: Access, run: AgentRun | None) -> HttpRe
         return htmx.redirect(request, JUDGES.url(made))
     back = RUNS.url(run) if run else f"/b/{access.benchmark.slug}/agents/"
     return htmx.redirect(request, back)
-
-
-def asking_verbs(retry: Any) -> dict[str, Any]:
-    """What a person does to a run that asks models."""
-    return {
-        "pause": pause_run,
-        "resume": partial(resume_run, pause_reason=""),
-        "cancel": cancel_run,
-        "retry": retry,
-    }
 
 
 RUNS = PayingPages(

@@ -185,8 +185,7 @@ class RagRoutes(ViewSetMixin, Route):
     def grade_forecast(self, request: Request, slug: str, pk: int) -> Response:
         """What grading a run's answers would take."""
         access = enter(self.person(), slug, Role.ADMIN)
-        known = endpoints.available("grader")
-        told = grade_forecast(get_run(access, pk), next(iter(known), None))
+        told = grade_forecast(get_run(access, pk), endpoints.asked_for(None, "grader"))
         return Response(AgentForecastSerializer(told).data)
 
     @extend_schema(responses=GradeRunSerializer(many=True))

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 
+from corpus.lists import domain_choices
 from corpus.models import Benchmark, RetrievalRun
 from corpus.versions.services import names
 from evaluation.rag.grading import ROLE as GRADER
@@ -51,7 +52,7 @@ class RagForm(forms.Form):
         fields["runs"].label_from_instance = lambda run: ", ".join(
             filter(None, [run.name, run.corpus_version_id and known.get(run.corpus_version_id)])
         )
-        domains = [(each.name, each.name) for each in benchmark.domains.ready()]
+        domains = domain_choices(benchmark)
         fields["domain"].choices = [("", "All"), *domains]
         fields["endpoint"].choices = endpoint_choices(ROLE)
         for name, (low, high) in LIMITS.items():

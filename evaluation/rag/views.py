@@ -13,8 +13,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.models import Passage, Role
-from corpus.run_pages import PayingPages
-from evaluation.agents.views import NO_ENDPOINT, READERS, asking_verbs, chosen_endpoint
+from corpus.run_pages import PayingPages, asking_verbs
+from evaluation.agents.views import READERS
 from evaluation.rag import board as boards
 from evaluation.rag import grading as grade_verbs
 from evaluation.rag import services as verbs
@@ -37,6 +37,7 @@ from kit.lists.csvfile import table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Filter, Table
 from llm import endpoints
+from llm.endpoints import NO_ENDPOINT, chosen_endpoint
 
 _ROWS = 50
 LIST = Table(
@@ -84,37 +85,39 @@ def rag_runs(request: HttpRequest, slug: str) -> HttpResponse:
     """Every run of a generator."""
     access = enter_unblinded(request.user, slug, *READERS)
     rows = access.benchmark.rag_runs.annotate(source_count=Count("sources"))
-    context = {"access": access, "table": LIST.read(rows, request.GET)}
-    return htmx.render(request, "evaluation/rag/runs.html", context, partial="results")
+    table = LIST.read(rows, request.GET)
+    return RUNS.index(request, access, "evaluation/rag/runs.html", table)
 
 
 @require_http_methods(["GET", "POST"])
 def rag_run_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Set a run up and start it."""
     access = enter(request.user, slug, Role.ADMIN)
-    sent = request.POST if request.method == "POST" else None
-    form = RagForm(sent, benchmark=access.benchmark)
-    if sent is not None and form.is_valid():
-        try:
-            run = start(access, dict(form.cleaned_data))
-        except Refused as refusal:
-            form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
-        else:
-            return htmx.redirect(request, RUNS.url(run))
-    context = {"access": access, "form": form}
-    if not endpoints.available():
-        context["missing"] = NO_ENDPOINT
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "evaluation/rag/new.html", context)
+    form = RagForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark)
+    return RUNS.begin(
+        request,
+        access,
+        "evaluation/rag/new.html",
+        form,
+        lambda **given: start(access, given),
+        missing="" if endpoints.available() else NO_ENDPOINT,
+    )
 
 
 @require_GET
 def rag_forecast(request: HttpRequest, slug: str) -> HttpResponse:
     """What a run would take; a part of the page that sets one up."""
     access = enter(request.user, slug, Role.ADMIN)
-    told = forecast_of(access, request.GET, len(request.GET.getlist("runs")))
-    context = {"access": access, "forecast": told}
-    return htmx.render(request, "evaluation/rag/forecast.html", context, partial="part")
+    return RUNS.forecast(
+        request,
+        access,
+        forecast_of(access, request.GET, len(request.GET.getlist("runs"))),
+        what="a RAG run",
+        list_name="RAG",
+        counted="Queries with a true answer",
+        about="Each source asks every query once. Sources that give the same passages share a "
+        "call. Grading comes on top.",
+    )
 
 
 @require_GET
@@ -122,23 +125,22 @@ def rag_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The run monitor of a run with its answers, and who graded them."""
     access = enter_unblinded(request.user, slug, *READERS)
     run = get_run(access, pk)
-    counts = dict(run.answers.order_by().values_list("state").annotate(n=Count("pk")))
     sources = [(str(each.pk), each.name) for each in run.sources.all()]
-    rows = run.answers.select_related("query__domain", "source")
-    context = RUNS.context(access, run) | {
-        "states": [(label, name, counts.get(name, 0)) for name, label in AnswerState.choices],
-        "table": ANSWERS.read(rows, request.GET, choices={"source": sources}),
-        "sources": sources,
-        "has_failed": bool(counts.get(AnswerState.FAILED)),
-    }
-    if htmx.is_fragment(request, "results"):
-        return htmx.render(request, "evaluation/rag/run.html", context, partial="results")
+    more: dict[str, Any] = {"sources": sources, "grade_runs": run.grade_runs.all()}
     if run.status == "done" and access.is_admin and not htmx.is_fragment(request):
-        known = endpoints.available(grade_verbs.ROLE)
-        context["grade_form"] = GradeForm()
-        context["forecast"] = grade_verbs.forecast(run, next(iter(known), None))
-    context["grade_runs"] = run.grade_runs.all()
-    return RUNS.show(request, "evaluation/rag/run.html", context)
+        more["grade_form"] = GradeForm()
+        endpoint = endpoints.asked_for(None, grade_verbs.ROLE)
+        more["forecast"] = grade_verbs.forecast(run, endpoint)
+    return RUNS.monitor(
+        request,
+        access,
+        run,
+        "evaluation/rag/run.html",
+        table=ANSWERS,
+        rows=run.answers.select_related("query__domain", "source"),
+        choices={"source": sources},
+        **more,
+    )
 
 
 @require_GET
@@ -181,16 +183,15 @@ def grade_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One grading with its grades."""
     access = enter_unblinded(request.user, slug, *READERS)
     run = get_grade_run(access, pk)
-    counts = dict(run.grades.order_by().values_list("state").annotate(n=Count("pk")))
-    rows = run.grades.select_related("answer__query__domain", "answer__source")
-    context = GRADINGS.context(access, run) | {
-        "states": [(label, counts.get(name, 0)) for name, label in GradeState.choices],
-        "table": GRADES.read(rows, request.GET),
-        "has_failed": bool(counts.get(GradeState.FAILED) or counts.get(GradeState.UNREADABLE)),
-    }
-    if htmx.is_fragment(request, "results"):
-        return htmx.render(request, "evaluation/rag/grading.html", context, partial="results")
-    return GRADINGS.show(request, "evaluation/rag/grading.html", context)
+    return GRADINGS.monitor(
+        request,
+        access,
+        run,
+        "evaluation/rag/grading.html",
+        table=GRADES,
+        rows=run.grades.select_related("answer__query__domain", "answer__source"),
+        failed=(GradeState.FAILED, GradeState.UNREADABLE),
+    )
 
 
 @require_GET
@@ -257,8 +258,7 @@ def start_grading(access: Access, run: RagRun, given: dict[str, Any]) -> GradeRu
 
 def forecast_of(access: Access, params: Any, runs: int) -> dict[str, Any]:
     """The forecast for what is chosen in the form; what cannot be read is left at its default."""
-    known = endpoints.available(verbs.ROLE)
-    endpoint = next((e for e in known if e.name == params.get("endpoint")), next(iter(known), None))
+    endpoint = endpoints.asked_for(params.get("endpoint"), verbs.ROLE)
     harness = params.get("harness")
     harness = harness if harness in list(Harness) else Harness.SHORT.value
     k = str(params.get("k") or "")

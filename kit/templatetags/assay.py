@@ -162,11 +162,16 @@ KINDS = {
     "warning": "warn",
     "error": "bad",
     "done": "good",
+    "ranked": "good",
+    "written": "good",
     "finished": "good",
     "complete": "good",
     "ready": "good",
     "running": "good",
     "paused": "warn",
+    "kept": "warn",
+    "faulty": "warn",
+    "max_iterations": "warn",
     "cancelling": "warn",
     "cancelled": "warn",
     "failed": "bad",
@@ -256,10 +261,43 @@ def nothing(
     context: template.Context, content: str, title: str, url: str = "", action: str = ""
 ) -> SafeString:
     """The empty state of a list: why nothing is there, and a link to what one can do about it."""
+    return _around(context, "kit/empty.html", title=title, text=content, url=url, action=action)
+
+
+def _around(context: template.Context, name: str, **more: Any) -> SafeString:
     assert context.template is not None  # it is being rendered
-    page = context.template.engine.get_template("kit/empty.html")
-    with context.push(title=title, text=content, url=url, action=action):
-        return page.render(context)
+    with context.push(**more):
+        return context.template.engine.get_template(name).render(context)
+
+
+class Listing(template.Node):
+    """What `listing` reads."""
+
+    def __init__(
+        self,
+        label: template.base.FilterExpression,
+        rows: template.NodeList,
+        otherwise: template.NodeList,
+    ) -> None:
+        self.label, self.rows, self.otherwise = label, rows, otherwise
+
+    def render(self, context: template.Context) -> SafeString:
+        """kit/listing.html around the part that is wanted."""
+        part = self.rows if context["table"].rows else self.otherwise
+        listed, label = part.render(context), self.label.resolve(context)
+        return _around(context, "kit/listing.html", label=label, listed=listed)
+
+
+@register.tag
+def listing(parser: template.base.Parser, token: template.base.Token) -> Listing:
+    """{% listing "Label" %} rows {% otherwise %} empty state {% endlisting %}: `table` with its
+    head and pages, which a filter or another page of it renders anew."""
+    _, label = token.split_contents()
+    rows = parser.parse(("otherwise",))
+    parser.delete_first_token()
+    otherwise = parser.parse(("endlisting",))
+    parser.delete_first_token()
+    return Listing(parser.compile_filter(label), rows, otherwise)
 
 
 SHARES = 100

@@ -26,12 +26,13 @@ from evaluation.agents.reading import judges
 from evaluation.agents.trust import bridges, calibration, people
 from evaluation.agents.trust.forms import BridgeForm
 from evaluation.agents.trust.report import tables_of
-from evaluation.agents.views import JUDGES, READERS, chosen, chosen_endpoint, get_judge_run
+from evaluation.agents.views import JUDGES, READERS, chosen, get_judge_run
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Table
+from llm.endpoints import chosen_endpoint
 
 SAMPLES = Table(
     columns=(
