@@ -15,6 +15,7 @@ from corpus.run_routes import OneRun, RunLimit, RunVerb
 from evaluation.agents.api import AgentForecastSerializer
 from evaluation.agents.views import READERS
 from evaluation.rag import board as boards
+from evaluation.rag.alignment import CELLS
 from evaluation.rag.grading import forecast as grade_forecast
 from evaluation.rag.models import HARNESSES, Grade, GradeRun, RagAnswer, RagRun, RagSource
 from evaluation.rag.protocol.answering import Harness
@@ -221,7 +222,7 @@ class RagRoutes(ViewSetMixin, Route):
     @extend_schema(
         parameters=[
             OpenApiParameter("view", enum=[str(view) for view in VIEWS]),
-            OpenApiParameter("cell", enum=list(boards.CELLS)),
+            OpenApiParameter("cell", enum=list(CELLS)),
             OpenApiParameter("outcome"),
         ],
         responses=RagAnswerSerializer(many=True),

@@ -14,6 +14,7 @@ from corpus.models import Benchmark, Query
 from corpus.versions.services import stored
 from evaluation.metrics.alignment import majority
 from evaluation.metrics.run import Floats, Whole
+from evaluation.metrics.standings import task_means
 from evaluation.rag.models import GradeRun, RagRun, RagSource, SourceKind
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.protocol.grading import BEST
@@ -79,6 +80,20 @@ class Board:
     def is_binary(self, outcome: str) -> bool:
         """Whether it says right or wrong."""
         return outcome != "f1" and self.best(outcome) == 1.0
+
+
+def outcome_words(board: Board, outcome: str) -> str:
+    """What an outcome is called."""
+    together = "majority of graders" if board.best(outcome) == 1 else "mean of graders"
+    return {**STRINGS, **board.graders, TOGETHER: together}[outcome]
+
+
+def means_of(board: Board, values: Floats) -> Floats:
+    """Of each system the unweighted mean over the domains in which any has a value."""
+    (tasks,) = board.tasks(values)
+    if not tasks:
+        return np.full(len(board.systems), np.nan)
+    return np.asarray(np.mean([task_means(task) for task in tasks], axis=0))
 
 
 def generators(benchmark: Benchmark) -> list[RagRun]:

@@ -18,6 +18,7 @@ from evaluation.agents.views import READERS
 from evaluation.rag import board as boards
 from evaluation.rag import grading as grade_verbs
 from evaluation.rag import services as verbs
+from evaluation.rag.alignment import CELLS, GOLD, queries_in
 from evaluation.rag.forms import GradeForm, RagForm
 from evaluation.rag.models import (
     AnswerState,
@@ -28,7 +29,7 @@ from evaluation.rag.models import (
     RagSource,
 )
 from evaluation.rag.protocol.answering import Harness
-from evaluation.rag.reading import VIEWS, Board, board_of, generators
+from evaluation.rag.reading import VIEWS, Board, board_of, generators, outcome_words
 from evaluation.rag.running import texts_of
 from evaluation.scores.services import GoldView
 from kit import htmx
@@ -204,7 +205,7 @@ def rag_board(request: HttpRequest, slug: str) -> HttpResponse:
         context |= {
             "board": board,
             "outcome": outcome,
-            "outcomes": [(each, boards.outcome_words(board, each)) for each in board.outcomes],
+            "outcomes": [(each, outcome_words(board, each)) for each in board.outcomes],
             "sheets": boards.tables(board, outcome),
             "charts": boards.charts(board, outcome),
             "is_scored": board.is_scored,
@@ -231,8 +232,8 @@ def rag_cell(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     context = {
         "access": access,
         "source": source,
-        "words": boards.CELLS[cell],
-        "gold": boards.GOLD[view],
+        "words": CELLS[cell],
+        "gold": GOLD[view],
         "page": page,
         "answers": rows.select_related("query__domain").order_by("query__domain__name", "query"),
         "asked": urlencode(
@@ -299,7 +300,7 @@ def cell_of(access: Access, source: RagSource, params: Any) -> tuple[GoldView, s
     holes were filled; 404 where the board holds no such source."""
     view = next((each for each in VIEWS if each == params.get("view")), VIEWS[-1])
     cell = params.get("cell")
-    cell = cell if cell in boards.CELLS else "miss_correct"
+    cell = cell if cell in CELLS else "miss_correct"
     same = [each for each in generators(access.benchmark)
             if each.generator == source.run.generator]  # fmt: skip
     if not same:
@@ -312,7 +313,7 @@ def cell_of(access: Access, source: RagSource, params: Any) -> tuple[GoldView, s
     rows = [row for row, each in enumerate(board.systems) if each.pk == source.pk]
     if not rows:
         raise Http404("Newer answers of this system stand on the board.")
-    columns = boards.queries_in(board, outcome, rows[0], view, cell)
+    columns = queries_in(board, outcome, rows[0], view, cell)
     return view, cell, [board.queries[column][0] for column in columns]
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from corpus.models import CleaningRun, CorpusVersion
+from evaluation.rag import alignment
 from evaluation.rag import board as boards
 from evaluation.rag.models import RagSource
 from evaluation.rag.reading import board_of, generators
@@ -45,11 +46,11 @@ def test_rag_align_with_its_four_cells_before_and_after(sheets) -> None:
     # R and G agree in 6 of 8: both in q0, q3, q6; neither in q2, q5, q7; q1 hits and is wrong,
     # q4 misses and is right.
     found = cells(tables["align"], "bm25", "after holes")
-    counts = [found[words] for words in boards.CELLS.values()]
+    counts = [found[words] for words in alignment.CELLS.values()]
     assert (counts, found["RAGAlign@10"]) == ([3, 1, 1, 3], 0.75)
     # Without a hit anywhere only the wrong answers agree: 4 of 8.
     found = cells(tables["align"], "bm25", "before holes")
-    assert [found[words] for words in boards.CELLS.values()] == [0, 0, 4, 4]
+    assert [found[words] for words in alignment.CELLS.values()] == [0, 0, 4, 4]
     assert found["RAGAlign@10"] == 0.5
     # (.75 - .20) / .337004 * sqrt(4 * 4 / (8 * 7)) = .872357
     found = cells(tables["correlation"], "bm25", "after holes")
@@ -57,7 +58,7 @@ def test_rag_align_with_its_four_cells_before_and_after(sheets) -> None:
     found = cells(tables["correlation"], "bm25", "before holes")
     assert found["nDCG@10"] is None  # s = 0
     row = board_of(sheets.run).systems.index(source)
-    opened = boards.queries_in(board_of(sheets.run), "accuracy", row, "refined", "miss_correct")
+    opened = alignment.queries_in(board_of(sheets.run), "accuracy", row, "refined", "miss_correct")
     assert opened == [4]
 
 
