@@ -5,6 +5,7 @@ Each kind names its pages and its serializer: `OneRun.as_view(pages=..., seriali
 
 from typing import Any
 
+from django.urls import URLPattern, path
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -82,6 +83,20 @@ class RunVerb(RunRoute):
         run = self.pages.get(access, pk)
         find_verb(self.pages.verbs, verb or self.verb)(run=run, actor=access.user)
         return self.answer(access, pk)
+
+
+def run_paths(
+    base: str, name: str, *, pages: RunPages[Any], serializer_class: type[Any]
+) -> list[URLPattern]:
+    """The routes of one run of a kind below the address of its list; after those of its parts,
+    for a verb is any word."""
+    kind: Any = {"pages": pages, "serializer_class": serializer_class}
+    one = f"{base}/<int:pk>/"
+    return [
+        path(one, OneRun.as_view(**kind), name=name),
+        path(f"{one}budget/", RunLimit.as_view(**kind), name=f"{name}-budget"),
+        path(f"{one}<slug:verb>/", RunVerb.as_view(**kind), name=f"{name}-verb"),
+    ]
 
 
 class _Limit(RunRoute):

@@ -5,7 +5,7 @@ names have no price: their cost is unknown, and a run with a budget is refused.
 """
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final, Self
@@ -110,6 +110,17 @@ def table() -> PriceTable:
     files = [_SUPPLIED, *([Path(settings.ASSAY_PRICES)] if settings.ASSAY_PRICES else [])]
     found = [read_file(each, PriceTable.parse, what="The price table ") for each in files]
     return PriceTable(sum((each.rows for each in found), ()))
+
+
+def costs(usage: Usage, endpoint: Endpoint | None) -> dict[str, Any]:
+    """Tokens, and what they come to at the endpoint by today's price, if one is known."""
+    today = datetime.now(UTC).date()
+    price = table().find(endpoint, endpoint.default_model, on=today) if endpoint else None
+    return {
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "usd": price.cost(usage) if price else None,
+    }
 
 
 def _price(number: int, row: Any) -> Price:

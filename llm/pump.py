@@ -11,7 +11,7 @@ import math
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -32,6 +32,7 @@ from llm.ledger.accounts import PayingRun, budget_words, open_account
 from llm.trying import demand_answers
 
 T = TypeVar("T")
+AskT = TypeVar("AskT")
 GROUP: Final = 200
 GROUP_SECONDS: Final = 0.3
 _HEARTBEATS_PER_LEASE = 4
@@ -56,6 +57,27 @@ class Result(Protocol):
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT", bound=Result)
+
+
+async def carry(
+    steps: Generator[Sequence[AskT], list[Any], T], ask: Callable[[AskT], Awaitable[Any]]
+) -> T:
+    """Put a rule to its end: it yields what it asks at once and is sent the answers.
+
+    Where some are not answered, raises the error that decides.
+    """
+    asked = next(steps)
+    try:
+        while True:
+            answers = await asyncio.gather(*map(ask, asked), return_exceptions=True)
+            faults = [each for each in answers if isinstance(each, BaseException)]
+            if faults:
+                errors = [each for each in faults if isinstance(each, LLMError)]
+                raise worst(errors) or faults[0]
+            asked = steps.send(answers)
+    except StopIteration as end:
+        found: T = end.value
+        return found
 
 
 class Pump(ABC, Generic[ItemT, ResultT]):

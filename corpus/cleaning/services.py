@@ -31,7 +31,7 @@ from corpus.texts.models import CLEANED, GIVEN, NUMBERED
 from corpus.versions.services import drop_version
 from kit import audit
 from kit.errors import Refused
-from kit.runs.models import RunStatus, Stopping, lease, stopping, wake, worker_id
+from kit.runs.models import RunStatus, Stopping, begin, lease, stopping, wake, worker_id
 from kit.runs.moves import move_run, resume_run
 from llm import endpoints
 from llm.endpoints import Endpoint
@@ -174,10 +174,7 @@ def start_cleaning(
         for before, run in zip([None, *runs], runs, strict=False):
             run.follows = before
             _begin(run)
-        if claimed:
-            runs[0].claim()
-        else:
-            wake(runs[0])
+        begin(runs[0], claimed=claimed)
     return runs[0]
 
 

@@ -14,7 +14,7 @@ from corpus.lists import unused_name
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
-from kit.runs.models import LostLease, RunStatus, Stopping, wake
+from kit.runs.models import LostLease, RunStatus, Stopping, begin, wake
 from llm import endpoints
 from llm.errors import LLMError, OverBudget
 from llm.ledger.accounts import check_budget, open_account
@@ -71,10 +71,7 @@ def start(
         if computation.asked:
             open_account(computation)
         note(computation, "start retrieval run", actor)
-        if claimed:
-            computation.claim()
-        else:
-            wake(computation)
+        begin(computation, claimed=claimed)
     return computation
 
 

@@ -1,7 +1,5 @@
 """API of rerankings, and of two runs side by side."""
 
-from typing import Any
-
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -14,11 +12,16 @@ from corpus.models import RerankItem, RerankMethod, RerankRun, RetrievalRun, Rol
 from corpus.reranking.beside import sides_of
 from corpus.reranking.services import CHOICES, SETTINGS
 from corpus.reranking.views import READERS, RUNS, forecast_of, get_run, start
-from corpus.run_routes import OneRun, RunLimit, RunVerb
+from corpus.run_routes import run_paths
 from corpus.runs.views import get_run as get_retrieval_run
-from kit.api import RUN_FIELDS, Route
+from kit.api import Route
 from kit.errors import Refused
-from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
+from llm.ledger.serializers import (
+    ForecastSerializer,
+    PaidSerializer,
+    PayingSerializer,
+    asking_fields,
+)
 
 _OPTIONS = sorted({name for each in SETTINGS.values() for name in each} - {*CHOICES})
 
@@ -28,16 +31,10 @@ class RerankRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
     class Meta:
         model = RerankRun
-        fields = [
-            *RUN_FIELDS,
-            *("name", "method", "source", "second", "config", "run", "report"),
-            *("endpoint", "model", "practice"),
-            *PAID_FIELDS,
-            "pause_reason",
-        ]
+        fields = asking_fields("name", "method", "source", "second", "config", "run", "report")
 
 
-class NewRerankSerializer(serializers.Serializer):
+class NewRerankSerializer(PayingSerializer):
     """What to rerank. `config`: depth; mix, weight; parser, family, document_chars, temperature,
     reasoning_effort; group_size, repeats, seed."""
 
@@ -48,18 +45,6 @@ class NewRerankSerializer(serializers.Serializer):
     )
     config = serializers.DictField(required=False, default=dict)
     name = serializers.CharField(max_length=190, required=False, allow_blank=True, default="")
-    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
-    budget_usd = BudgetField(required=False, default=None)
-
-
-class RerankForecastSerializer(serializers.Serializer):
-    """What a reranking is likely to take."""
-
-    queries = serializers.IntegerField()
-    calls = serializers.IntegerField()
-    input_tokens = serializers.IntegerField()
-    output_tokens = serializers.IntegerField()
-    usd = serializers.DecimalField(max_digits=18, decimal_places=6, allow_null=True)
 
 
 class RerankItemSerializer(serializers.ModelSerializer):
@@ -123,7 +108,7 @@ class RerankRoutes(ViewSetMixin, Route):
     @extend_schema(
         parameters=[OpenApiParameter(name) for name in ("method", "source", "endpoint")]
         + [OpenApiParameter(name) for name in (*_OPTIONS, *CHOICES)],
-        responses=RerankForecastSerializer,
+        responses=ForecastSerializer,
     )
     def rerank_forecast(self, request: Request, slug: str) -> Response:
         """What a reranking would take."""
@@ -131,7 +116,7 @@ class RerankRoutes(ViewSetMixin, Route):
         found = forecast_of(access, request.query_params)
         if found is None:
             raise Refused("There is no retrieval run to rerank yet.", field="source")
-        return Response(RerankForecastSerializer(found).data)
+        return Response(ForecastSerializer(found).data)
 
     @extend_schema(responses=RerankItemSerializer(many=True))
     def rerank_items(self, request: Request, slug: str, pk: int) -> Response:
@@ -150,20 +135,17 @@ class RerankRoutes(ViewSetMixin, Route):
         return Response(BesideSerializer(sides).data)
 
 
-_RUN: Any = {"pages": RUNS, "serializer_class": RerankRunSerializer}
 _ALL = "b/<slug:slug>/rerank-runs"
 _BESIDE = "b/<slug:slug>/retrieval-runs/<int:pk>/lists/<int:query_pk>/beside/"
 _to = RerankRoutes.as_view
 urlpatterns = [
     path(f"{_ALL}/", _to({"get": "rerank_runs", "post": "start_rerank"}), name="api-rerank-runs"),
     path(f"{_ALL}/forecast/", _to({"get": "rerank_forecast"}), name="api-rerank-forecast"),
-    path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_RUN), name="api-rerank-run"),
     path(f"{_ALL}/<int:pk>/queries/", _to({"get": "rerank_items"}), name="api-rerank-items"),
-    path(f"{_ALL}/<int:pk>/budget/", RunLimit.as_view(**_RUN), name="api-rerank-run-budget"),
-    path(f"{_ALL}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_RUN), name="api-rerank-run-verb"),
     path(
         _BESIDE,
         _to({"get": "ranked_beside"}, pagination_class=None),
         name="api-ranked-list-beside",
     ),
+    *run_paths(_ALL, "api-rerank-run", pages=RUNS, serializer_class=RerankRunSerializer),
 ]

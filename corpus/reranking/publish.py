@@ -9,9 +9,10 @@ from django.db import transaction
 
 from corpus.lists import unused_name
 from corpus.models import RankedList, RerankRun, RerankState, RetrievalRun
-from corpus.reranking.services import names_taken, note
+from corpus.reranking.services import names_taken
 from kit.database.bulk import copy_rows
 from kit.runs.models import RunStatus
+from kit.runs.moves import note
 
 FAILED: Final = (
     "{queries} failed; nothing is published yet. Try them again, or keep them in the retriever's "

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
@@ -19,13 +18,12 @@ from corpus.reranking import asking
 from corpus.reranking.models import RerankItem, RerankMethod, RerankRun, RerankState
 from corpus.reranking.reading import candidates_of, scheme_of
 from corpus.reranking.rules import PARSERS, by_place
-from kit import audit
 from kit.errors import Refused
-from kit.runs.models import RunStatus, wake
-from kit.runs.moves import move_run
+from kit.runs.models import RunStatus, begin, wake
+from kit.runs.moves import move_run, note
 from llm.endpoints import RERANKER, Endpoint, fence_key, in_role
 from llm.ledger.accounts import check_budget, open_account
-from llm.prices import table
+from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.requests import EFFORTS, Usage
 from llm.reranking import BATCH, JINA, WIRES
@@ -148,10 +146,7 @@ def start_rerank(
         if endpoint:
             open_account(run)
         note(run, actor, "start reranking", method=method, source=source.pk)
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
+        begin(run, claimed=claimed)
     return run
 
 
@@ -252,13 +247,7 @@ def forecast(
     if likely:
         likely += likely_thoughts(model, config.get("reasoning_effort", ""))
     usage = Usage(input=calls * sum(counted) // len(counted), output=calls * likely)
-    price = table().find(endpoint, model, on=datetime.now(UTC).date()) if endpoint else None
-    return found | {
-        "calls": calls,
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "usd": price.cost(usage) if price else None,
-    }
+    return found | {"calls": calls, **costs(usage, endpoint)}
 
 
 def names_taken(benchmark: Benchmark, source: RetrievalRun) -> set[str]:
@@ -267,11 +256,6 @@ def names_taken(benchmark: Benchmark, source: RetrievalRun) -> set[str]:
     made = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=version)
     open_ = benchmark.rerank_runs.filter(run=None).exclude(status=RunStatus.CANCELLED)
     return {*made.values_list("name", flat=True), *open_.values_list("name", flat=True)}
-
-
-def note(run: RerankRun, actor: User | None, verb: str, **data: object) -> None:
-    """Leave an event; in the transaction of the change."""
-    audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug, data=data)
 
 
 def _settings(method: str, endpoint: str, model: str, config: Mapping[str, Any]) -> asking.Settings:

@@ -1,7 +1,5 @@
 """API of runs in which a model writes reference answers."""
 
-from typing import Any
-
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -12,13 +10,17 @@ from rest_framework.viewsets import ViewSetMixin
 from annotate.answers.rights import hidden_queries
 from corpus.access import enter, get_query
 from corpus.models import Role
-from corpus.run_routes import OneRun, RunLimit, RunVerb
+from corpus.run_routes import run_paths
 from debate.answers.services import choose_sound
 from debate.answers.views import RUNS, forecast_of, generate, get_run, item_rows, start
 from debate.models import AnswerItem, AnswerRun
-from kit.api import RUN_FIELDS, Route
-from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
-from llm.requests import EFFORTS
+from kit.api import Route
+from llm.ledger.serializers import (
+    AskingSerializer,
+    ForecastSerializer,
+    PaidSerializer,
+    asking_fields,
+)
 
 
 class AnswerRunSerializer(PaidSerializer, serializers.ModelSerializer):
@@ -26,26 +28,15 @@ class AnswerRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
     class Meta:
         model = AnswerRun
-        fields = [
-            *RUN_FIELDS,
-            *("config", "endpoint", "model", "practice"),
-            *PAID_FIELDS,
-            "pause_reason",
-        ]
+        fields = asking_fields("config")
 
 
-class NewAnswerRunSerializer(serializers.Serializer):
+class NewAnswerRunSerializer(AskingSerializer):
     """A new run over the queries that are ready; without `again`, those no model has answered."""
 
     domain = serializers.CharField(required=False, allow_blank=True, default="")
     again = serializers.BooleanField(required=False, default=False)
-    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
     with_weights = serializers.BooleanField(required=False, default=True)
-    temperature = serializers.FloatField(min_value=0, max_value=2, required=False, default=0.0)
-    reasoning_effort = serializers.ChoiceField(
-        choices=EFFORTS, required=False, allow_blank=True, default=""
-    )
-    budget_usd = BudgetField(required=False, default=None)
 
 
 class GenerateSerializer(serializers.Serializer):
@@ -61,14 +52,9 @@ class UnreadyQuerySerializer(serializers.Serializer):
     reason = serializers.CharField()
 
 
-class AnswerForecastSerializer(serializers.Serializer):
+class AnswerForecastSerializer(ForecastSerializer):
     """What a run is likely to take; `unready` names the first queries that are left out."""
 
-    queries = serializers.IntegerField()
-    calls = serializers.IntegerField()
-    input_tokens = serializers.IntegerField()
-    output_tokens = serializers.IntegerField()
-    usd = serializers.DecimalField(max_digits=18, decimal_places=6, allow_null=True)
     left_out = serializers.IntegerField()
     unready = UnreadyQuerySerializer(many=True)
 
@@ -140,22 +126,19 @@ class AnswerRoutes(ViewSetMixin, Route):
         return Response(AnswerRunSerializer(run).data, status=202)
 
 
-_KIND: Any = {"pages": RUNS, "serializer_class": AnswerRunSerializer}
 _RUN = "b/<slug:slug>/answer-runs"
 _to = AnswerRoutes.as_view
 urlpatterns = [
     path(f"{_RUN}/", _to({"get": "answer_runs", "post": "start_answers"}), name="api-answer-runs"),
     path(f"{_RUN}/forecast/", _to({"get": "answer_forecast"}), name="api-answer-forecast"),
-    path(f"{_RUN}/<int:pk>/", OneRun.as_view(**_KIND), name="api-answer-run"),
     path(f"{_RUN}/<int:pk>/queries/", _to({"get": "answer_items"}), name="api-answer-items"),
-    path(f"{_RUN}/<int:pk>/budget/", RunLimit.as_view(**_KIND), name="api-answer-run-budget"),
     path(
         f"{_RUN}/<int:pk>/choose/", _to({"post": "answer_run_choose"}), name="api-answer-run-choose"
     ),
-    path(f"{_RUN}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_KIND), name="api-answer-run-verb"),
     path(
         "b/<slug:slug>/queries/<int:pk>/answers/generate/",
         _to({"post": "generate"}),
         name="api-answer-generate",
     ),
+    *run_paths(_RUN, "api-answer-run", pages=RUNS, serializer_class=AnswerRunSerializer),
 ]

@@ -4,11 +4,9 @@ What became of the queries of an answer run; and choosing what is sound in it.""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
@@ -31,17 +29,17 @@ from debate.answering.asking import (
     write,
 )
 from debate.models import AnswerItem, AnswerItemState, AnswerRun
-from kit import audit
 from kit.errors import Refused
-from kit.runs.models import RunGroup, wake
+from kit.runs.models import RunGroup, begin
+from kit.runs.moves import note
 from llm.endpoints import Endpoint, fence_key, in_role
 from llm.errors import LLMError, worst
 from llm.gateway import Gateways
-from llm.ledger.accounts import check_budget, open_account
-from llm.prices import table
+from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
+from llm.prices import costs
 from llm.profiles import likely_input
 from llm.pump import Pump
-from llm.requests import EFFORTS, Request, Usage
+from llm.requests import Request, Usage
 
 
 def start_answers(
@@ -61,11 +59,7 @@ def start_answers(
     `claimed` keeps the run for the calling process. Raises Refused where none is ready, and for a
     budget that cannot be, or of a model without a known price.
     """
-    if not 0 <= temperature <= 2:
-        raise Refused("The temperature is a number from 0 to 2.", field="temperature")
-    if reasoning_effort not in ("", *EFFORTS):
-        words = f"The reasoning effort is one of {', '.join(EFFORTS)}, or left to the model."
-        raise Refused(words, field="reasoning_effort")
+    check_sampling(temperature, reasoning_effort)
     found = list(all_materials(queries))
     ready = [each.query for each in found if not each.unready]
     if not ready:
@@ -85,22 +79,16 @@ def start_answers(
         run = AnswerRun.objects.create(
             benchmark=benchmark,
             config=config,
-            endpoint=endpoint.name,
-            model=endpoint.default_model,
-            practice=endpoint.is_practice,
+            **asked_of(endpoint),
             budget_usd=budget_usd,
-            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
             total=len(ready),
             created_by=actor,
         )
         items = [AnswerItem(run=run, query=query) for query in ready]
         AnswerItem.objects.bulk_create(items, batch_size=1000)
         open_account(run)
-        _note(run, actor, "start answers", queries=len(ready))
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
+        note(run, actor, "start answers", queries=len(ready))
+        begin(run, claimed=claimed)
     return run
 
 
@@ -118,10 +106,6 @@ def settings_of(run: AnswerRun) -> Settings:
         # Runs of before have none.
         reasoning_effort=run.config.get("reasoning_effort", ""),
     )
-
-
-def _note(run: AnswerRun, actor: User | None, verb: str, **data: object) -> None:
-    audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug, data=data)
 
 
 @dataclass(frozen=True)
@@ -301,18 +285,11 @@ def forecast(
             continue
         ready += 1
         tokens += likely_input(request(task_of(material), shape, key=fence_key()))
-    given, taken = round(_AGAIN * tokens), round(_AGAIN * ready * _LIKELY_ANSWER)
-    price = None
-    if endpoint is not None:
-        today = datetime.now(UTC).date()
-        price = table().find(endpoint, endpoint.default_model, on=today)
-    usd = price.cost(Usage(input=given, output=taken)) if price else None
+    usage = Usage(input=round(_AGAIN * tokens), output=round(_AGAIN * ready * _LIKELY_ANSWER))
     return {
         "queries": ready,
         "calls": round(_AGAIN * ready),
-        "input_tokens": given,
-        "output_tokens": taken,
-        "usd": usd,
+        **costs(usage, endpoint),
         "left_out": left_out,
         "unready": unready,
     }

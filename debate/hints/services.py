@@ -31,7 +31,7 @@ from debate.runs.pump import PROMPT_CHANGED, PairCalls
 from kit import audit
 from kit.database.updates import update_rows
 from kit.errors import Refused
-from kit.runs.models import OVER, RunGroup, wake
+from kit.runs.models import OVER, RunGroup, begin
 from kit.runs.moves import resume_run
 from llm.endpoints import Endpoint, in_role
 from llm.gateway import Gateways
@@ -103,10 +103,7 @@ def start_hints(
         audit.record(actor=actor, verb=verb, target=run, scope=run.scope, data=data)
         if budget_usd is not None:
             set_budget(run, budget_usd, actor=actor, scope=run.scope)
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
+        begin(run, claimed=claimed)
     return run
 
 

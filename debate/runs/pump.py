@@ -1,6 +1,5 @@
 """Driving a debate run: its rule (debate.runs.kinds) yields questions, the gateways answer them."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from kit.runs.models import RunGroup
 from llm.errors import LLMError, Refusal, worst
 from llm.gateway import Gateways
 from llm.pump import Pump as CallPump
+from llm.pump import carry
 from llm.requests import Reply, Request
 
 NO_TEXT = "The passage's text is not loaded."
@@ -64,22 +64,11 @@ class PairCalls:
             answers=tuple(debate.query.answers),
             passage=debate.passage.text,
         )
-        verdict = await self._run(rule(pair, key))
+        verdict = await carry(rule(pair, key), self._ask)
         failure = worst(self._errors)
         if failure and verdict.status in ("failed", "refused"):
             verdict = replace(verdict, detail=failure.words)
         return Outcome(debate.pk, verdict, self._calls, failure, self._replaced)
-
-    async def _run(self, steps: dream.Steps) -> dream.Verdict:
-        """Ask the questions of each round at once, to the verdict."""
-        try:
-            requests = next(steps)
-            while True:
-                answers = await asyncio.gather(*map(self._ask, requests))
-                requests = steps.send(list(answers))
-        except StopIteration as end:
-            verdict: dream.Verdict = end.value
-            return verdict
 
     async def _ask(self, request: dream.Question) -> dream.Answer:
         subject = f"{self._subject}:{self._debate.pk}:r{request.round}:{request.agent.name}"

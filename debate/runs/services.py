@@ -29,7 +29,7 @@ from debate.runs.models import MAX_TOKENS
 from debate.runs.prompts import prompt_numbered
 from kit import audit
 from kit.errors import Refused
-from kit.runs.models import RunStatus, wake
+from kit.runs.models import RunStatus, begin, wake
 from kit.runs.moves import move_run
 from llm import endpoints
 from llm.endpoints import Endpoint
@@ -84,10 +84,7 @@ def start_run(
         audit.record(actor=actor, verb="start debate run", target=run, scope=benchmark.slug)
         if budget_usd is not None:
             set_budget(run, budget_usd, actor=actor, scope=benchmark.slug)
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
+        begin(run, claimed=claimed)
     return run
 
 

@@ -1,7 +1,5 @@
 """API of search agents: runs, traces, judging, the board."""
 
-from typing import Any
-
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -11,7 +9,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter, enter_unblinded
 from corpus.models import Role
-from corpus.run_routes import OneRun, RunLimit, RunVerb
+from corpus.run_routes import run_paths
 from evaluation.agents import board
 from evaluation.agents.guests import issue_tokens
 from evaluation.agents.models import JUDGE_MODES, AgentItem, AgentRun, AnswerVerdict, JudgeRun
@@ -29,9 +27,15 @@ from evaluation.agents.views import (
     start,
     start_judge,
 )
-from kit.api import RUN_FIELDS, ReportTableSerializer, Route
+from kit.api import ReportTableSerializer, Route
 from kit.lists.report_tables import as_data
-from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
+from llm.ledger.serializers import (
+    AskingSerializer,
+    ForecastSerializer,
+    PaidSerializer,
+    PayingSerializer,
+    asking_fields,
+)
 from llm.requests import EFFORTS
 
 
@@ -40,16 +44,10 @@ class AgentRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
     class Meta:
         model = AgentRun
-        fields = [
-            *RUN_FIELDS,
-            *("name", "retrieval_run", "retriever", "repetitions", "config"),
-            *("endpoint", "model", "practice"),
-            *PAID_FIELDS,
-            "pause_reason",
-        ]
+        fields = asking_fields("name", "retrieval_run", "retriever", "repetitions", "config")
 
 
-class NewAgentRunSerializer(serializers.Serializer):
+class NewAgentRunSerializer(AskingSerializer):
     """A new run over the queries that have aspects; `rounds` null lets the agent decide."""
 
     name = serializers.CharField(max_length=190, required=False, allow_blank=True, default="")
@@ -66,26 +64,13 @@ class NewAgentRunSerializer(serializers.Serializer):
     sample = serializers.BooleanField(required=False, default=False)
     repetitions = serializers.IntegerField(required=False, default=1)
     max_iterations = serializers.IntegerField(required=False, default=100)
-    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
     k = serializers.IntegerField(required=False, default=5)
     snippet_tokens = serializers.IntegerField(required=False, default=2048)
     tokenizer = serializers.ChoiceField(choices=TOKENIZERS, required=False, default=TOKENIZERS[0])
     documents = serializers.BooleanField(required=False, default=False)
-    temperature = serializers.FloatField(min_value=0, max_value=2, required=False, default=0.0)
     reasoning_effort = serializers.ChoiceField(
         choices=EFFORTS, required=False, allow_blank=True, default="medium"
     )
-    budget_usd = BudgetField(required=False, default=None)
-
-
-class AgentForecastSerializer(serializers.Serializer):
-    """What a run is likely to take."""
-
-    queries = serializers.IntegerField()
-    calls = serializers.IntegerField()
-    input_tokens = serializers.IntegerField()
-    output_tokens = serializers.IntegerField()
-    usd = serializers.DecimalField(max_digits=18, decimal_places=6, allow_null=True)
 
 
 class GuestTokenSerializer(serializers.Serializer):
@@ -119,33 +104,17 @@ class JudgeRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
     class Meta:
         model = JudgeRun
-        fields = [
-            *RUN_FIELDS,
-            *(
-                "agent_run",
-                "bridge_from",
-                "mode",
-                "repetitions",
-                "config",
-                "endpoint",
-                "model",
-                "practice",
-            ),
-            *PAID_FIELDS,
-            "pause_reason",
-        ]
+        fields = asking_fields("agent_run", "bridge_from", "mode", "repetitions", "config")
 
 
-class NewJudgeRunSerializer(serializers.Serializer):
+class NewJudgeRunSerializer(PayingSerializer):
     """Whom to ask, and how; without `agent_run` the judge is tried on answers of known order."""
 
     agent_run = serializers.IntegerField(required=False, allow_null=True, default=None)
     mode = serializers.ChoiceField(
         choices=JUDGE_MODES, required=False, default=JudgeMode.RUBRIC.value
     )
-    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
     repetitions = serializers.IntegerField(required=False, default=1)
-    budget_usd = BudgetField(required=False, default=None)
 
 
 class VerdictSerializer(serializers.ModelSerializer):
@@ -181,12 +150,12 @@ class AgentRoutes(ViewSetMixin, Route):
             OpenApiParameter(name)
             for name in ("domain", "sample", "rounds", "repetitions", "k", "snippet_tokens")
         ],
-        responses=AgentForecastSerializer,
+        responses=ForecastSerializer,
     )
     def agent_forecast(self, request: Request, slug: str) -> Response:
         """What a run would take."""
         access = enter(self.person(), slug, Role.ADMIN)
-        return Response(AgentForecastSerializer(forecast_of(access, request.query_params)).data)
+        return Response(ForecastSerializer(forecast_of(access, request.query_params)).data)
 
     @extend_schema(responses=AgentItemSerializer(many=True))
     def agent_items(self, request: Request, slug: str, pk: int) -> Response:
@@ -241,32 +210,26 @@ class AgentRoutes(ViewSetMixin, Route):
         return Response(as_data(board.tables(found, judge, gamma=gamma)))
 
 
-_RUN: Any = {"pages": RUNS, "serializer_class": AgentRunSerializer}
-_JUDGE: Any = {"pages": JUDGES, "serializer_class": JudgeRunSerializer}
 _ALL = "b/<slug:slug>/agent-runs"
 _JUDGES = "b/<slug:slug>/judge-runs"
 _to = AgentRoutes.as_view
 urlpatterns = [
     path(f"{_ALL}/", _to({"get": "agent_runs", "post": "start_agent"}), name="api-agent-runs"),
     path(f"{_ALL}/forecast/", _to({"get": "agent_forecast"}), name="api-agent-forecast"),
-    path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_RUN), name="api-agent-run"),
     path(f"{_ALL}/<int:pk>/queries/", _to({"get": "agent_items"}), name="api-agent-items"),
     path(f"{_ALL}/<int:pk>/tokens/", _to({"post": "guest_tokens"}), name="api-agent-tokens"),
-    path(f"{_ALL}/<int:pk>/budget/", RunLimit.as_view(**_RUN), name="api-agent-run-budget"),
-    path(f"{_ALL}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_RUN), name="api-agent-run-verb"),
     path(
         "b/<slug:slug>/agent-traces/<int:pk>/",
         _to({"get": "agent_trace"}),
         name="api-agent-trace",
     ),
     path(f"{_JUDGES}/", _to({"get": "judge_runs", "post": "start_judging"}), name="api-judge-runs"),
-    path(f"{_JUDGES}/<int:pk>/", OneRun.as_view(**_JUDGE), name="api-judge-run"),
     path(f"{_JUDGES}/<int:pk>/verdicts/", _to({"get": "verdicts"}), name="api-judge-verdicts"),
-    path(f"{_JUDGES}/<int:pk>/budget/", RunLimit.as_view(**_JUDGE), name="api-judge-run-budget"),
-    path(f"{_JUDGES}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_JUDGE), name="api-judge-run-verb"),
     path(
         "b/<slug:slug>/agent-board/",
         _to({"get": "agent_board"}, pagination_class=None),
         name="api-agent-board",
     ),
+    *run_paths(_ALL, "api-agent-run", pages=RUNS, serializer_class=AgentRunSerializer),
+    *run_paths(_JUDGES, "api-judge-run", pages=JUDGES, serializer_class=JudgeRunSerializer),
 ]

@@ -18,10 +18,10 @@ from evaluation.agents.protocol.loop import MAX_ITERATIONS, Trace, Turn
 from evaluation.agents.protocol.records import Record, RecordFault, read_record, written
 from evaluation.agents.protocol.tools import SEARCH, Use, cut
 from evaluation.agents.running import store_trace
-from evaluation.agents.services import note
 from evaluation.agents.traces import texts_of
 from kit.errors import Refused
 from kit.runs.models import RunStatus
+from kit.runs.moves import note
 from llm.models import Call
 
 # Faults that are named before the reading stops.

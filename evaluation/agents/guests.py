@@ -27,11 +27,11 @@ from evaluation.agents.protocol.loop import use_tools
 from evaluation.agents.protocol.measures import round_count
 from evaluation.agents.protocol.tools import Found, Lookup, ToolFault, Use, definitions
 from evaluation.agents.running import hits, kept, ranked
-from evaluation.agents.services import checked_config, make_run, note, tools_of
+from evaluation.agents.services import checked_config, make_run, tools_of
 from kit.account.links import digest
 from kit.errors import Refused
 from kit.runs.models import RunStatus
-from kit.runs.moves import move_run
+from kit.runs.moves import move_run, note
 from llm.errors import LLMError
 from llm.parsing import UNSTORABLE
 from llm.requests import ToolCall

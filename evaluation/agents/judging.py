@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
@@ -35,18 +33,17 @@ from evaluation.agents.protocol.judging import (
     tiers_of,
 )
 from evaluation.agents.reading import is_same
-from evaluation.agents.services import note
 from kit.errors import Refused
-from kit.runs.models import RunGroup, RunStatus, wake
-from kit.runs.moves import move_run
+from kit.runs.models import RunGroup, RunStatus, begin
+from kit.runs.moves import note, retry_items
 from llm.endpoints import Endpoint, fence_key, in_role
-from llm.errors import LLMError, worst
+from llm.errors import LLMError
 from llm.gateway import Gateways
-from llm.ledger.accounts import check_budget, open_account
-from llm.prices import table
+from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
+from llm.prices import costs
 from llm.profiles import likely_input
-from llm.pump import Pump
-from llm.requests import EFFORTS, Usage
+from llm.pump import Pump, carry
+from llm.requests import Usage
 
 ROLE: Final = "grader"
 MOST_REPETITIONS: Final = 20
@@ -80,10 +77,7 @@ def start_judging(
         raise Refused(f"The modes are {', '.join(JudgeMode)}.", field="mode")
     if not 1 <= repetitions <= MOST_REPETITIONS:
         raise Refused(f"Repetitions are 1 to {MOST_REPETITIONS}.", field="repetitions")
-    if not 0 <= temperature <= 2:
-        raise Refused("The temperature is a number from 0 to 2.", field="temperature")
-    if reasoning_effort not in ("", *EFFORTS):
-        raise Refused(f"The efforts are {', '.join(EFFORTS)}.", field="reasoning_effort")
+    check_sampling(temperature, reasoning_effort)
     endpoint = in_role(endpoint, ROLE)
     check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     prompt = prompt_of(JudgeMode(mode).role)
@@ -99,11 +93,8 @@ def start_judging(
             "prompt": prompt.sha256,
             "prompt_version": prompt.version,
         },
-        endpoint=endpoint.name,
-        model=endpoint.default_model,
-        practice=endpoint.is_practice,
+        **asked_of(endpoint),
         budget_usd=budget_usd,
-        calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
         created_by=actor,
     )
     rows = _rows_of(run, drawn)
@@ -121,10 +112,7 @@ def start_judging(
         open_account(run)
         verb = "judge answers" if agent_run else "bridge judges" if bridge_from else "try a judge"
         note(run, actor, verb, answers=len(rows), repetitions=repetitions)
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
+        begin(run, claimed=claimed)
     return run
 
 
@@ -154,15 +142,7 @@ def _rows_of(run: JudgeRun, drawn: Sequence[dict[str, Any]]) -> Sequence[dict[st
 def retry_failed(*, run: JudgeRun, actor: User | None) -> None:
     """Judge again what got no verdict, and that alone; what was paid for is read again, not asked
     again, so that only calls without an answer can end otherwise. Raises Refused."""
-    with transaction.atomic():
-        over = (RunStatus.DONE, RunStatus.FAILED)
-        move_run(run, RunStatus.QUEUED, actor=actor, verb="retry failed verdicts", sources=over)
-        failed = run.verdicts.filter(state=VerdictState.FAILED)
-        if not failed.update(state=VerdictState.WAITING, error=""):
-            raise Refused("No verdict of this run has failed.")
-        run.done = run.verdicts.exclude(state=VerdictState.WAITING).count()
-        run.save(update_fields=["done"])
-        wake(run)
+    retry_items(run, run.verdicts.all(), actor=actor, noun="verdict", nouns="verdicts")
 
 
 def judge_of(run: JudgeRun) -> Judge:
@@ -210,17 +190,11 @@ class JudgePump(Pump[Job, Job]):
         if item.exam is None:
             return item
         steps = judge(item.exam, self.judge, self.key)
-        asked = next(steps)
         try:
-            while True:
-                replies = [
-                    await gateways.complete(each, f"{each.role}:{item.row.pk}") for each in asked
-                ]
-                asked = steps.send(replies)
-        except StopIteration as end:
-            return replace(item, said=end.value)
+            said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
         except LLMError as error:
-            return replace(item, failure=worst([error]))
+            return replace(item, failure=error)
+        return replace(item, said=said)
 
     def store(self, results: Sequence[Job]) -> int:
         """Verdicts of a group."""
@@ -279,17 +253,8 @@ def forecast(
         input=repetitions * sum(map(likely_input, asked)),
         output=repetitions * len(asked) * _LIKELY_OUTPUT,
     )
-    price = None
-    if endpoint is not None:
-        today = datetime.now(UTC).date()
-        price = table().find(endpoint, endpoint.default_model, on=today)
-    return {
-        "queries": len(asked) * repetitions,
-        "calls": len(asked) * repetitions,
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "usd": price.cost(usage) if price else None,
-    }
+    many = len(asked) * repetitions
+    return {"queries": many, "calls": many, **costs(usage, endpoint)}
 
 
 def trial_of(run: JudgeRun) -> dict[str, list[float]] | None:

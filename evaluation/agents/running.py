@@ -13,7 +13,7 @@ from corpus.versions.crosswalk import excluded_in
 from corpus.versions.services import stored
 from evaluation.agents.models import AgentItem, AgentRun, AgentState
 from evaluation.agents.protocol.asking import Task
-from evaluation.agents.protocol.loop import MAX_ITERATIONS, Steps, Trace, search_agent
+from evaluation.agents.protocol.loop import MAX_ITERATIONS, Trace, search_agent
 from evaluation.agents.protocol.measures import round_count
 from evaluation.agents.protocol.tools import SEARCH, Found, Hit, Lookup, ToolFault, Use
 from evaluation.agents.services import settings_of
@@ -21,7 +21,7 @@ from kit.errors import Refused
 from kit.runs.models import RunGroup
 from llm.errors import LLMError, worst
 from llm.gateway import Gateways
-from llm.pump import Pump
+from llm.pump import Pump, carry
 from llm.requests import Reply, Request
 
 
@@ -73,26 +73,10 @@ class AgentPump(Pump[Job, Job]):
         errors: list[LLMError] = []
         steps = search_agent(item.task, self.settings, self.key)
         try:
-            trace = await self._run(steps, item, gateways, errors)
+            trace = await carry(steps, lambda asked: self._answer(asked, item, gateways, errors))
         except LLMError as error:
             return replace(item, failure=worst([*errors, error]))
         return replace(item, trace=trace)
-
-    async def _run(
-        self, steps: Steps, item: Job, gateways: Gateways, errors: list[LLMError]
-    ) -> Trace:
-        step = next(steps)
-        try:
-            while True:
-                each_of = [self._answer(each, item, gateways, errors) for each in step]
-                answers = await asyncio.gather(*each_of, return_exceptions=True)
-                for found in answers:
-                    if isinstance(found, BaseException):
-                        raise found
-                step = steps.send(answers)
-        except StopIteration as end:
-            trace: Trace = end.value
-            return trace
 
     async def _answer(
         self, asked: Request | Lookup, item: Job, gateways: Gateways, errors: list[LLMError]

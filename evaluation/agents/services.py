@@ -2,11 +2,9 @@
 
 import random
 from dataclasses import asdict
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Avg, Exists, OuterRef, QuerySet
@@ -15,7 +13,7 @@ from django.db.models.functions import Length
 from annotate.models import Aspect
 from corpus.lists import unused_name
 from corpus.models import Benchmark, Passage, Query, RetrievalRun, RunComputation
-from evaluation.agents.models import AgentItem, AgentRun, AgentState
+from evaluation.agents.models import AgentItem, AgentRun
 from evaluation.agents.protocol.asking import (
     AGENT,
     ANSWER,
@@ -26,15 +24,14 @@ from evaluation.agents.protocol.asking import (
 )
 from evaluation.agents.protocol.sampling import SEED, fixed_sample
 from evaluation.agents.protocol.tools import TOKENIZERS, ToolSettings
-from kit import audit
 from kit.errors import Refused
-from kit.runs.models import RunStatus, wake
-from kit.runs.moves import move_run, resume_run
+from kit.runs.models import RunStatus, begin
+from kit.runs.moves import note, resume_run, retry_items
 from llm.endpoints import Endpoint, fence_key, in_role
-from llm.ledger.accounts import check_budget, open_account
-from llm.prices import table
+from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
+from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts, likely_tokens
-from llm.requests import EFFORTS, Usage
+from llm.requests import Usage
 
 ROLE: Final = "agents"
 MOST_ROUNDS: Final = 10
@@ -109,18 +106,13 @@ def start_agent(
         retrieval_run=retriever,
         repetitions=repetitions,
         config=checked_config(endpoint, rounds=rounds, **options),
-        endpoint=endpoint.name,
-        model=endpoint.default_model,
-        practice=endpoint.is_practice,
+        **asked_of(endpoint),
         budget_usd=budget_usd,
         created_by=actor,
     )
     with transaction.atomic():
         make_run(run, queries, verb="start search agent")
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
+        begin(run, claimed=claimed)
     return run
 
 
@@ -146,7 +138,6 @@ def make_run(run: AgentRun, queries: QuerySet[Query], *, verb: str) -> None:
     kind = "adaptive" if run.rounds is None else f"{run.rounds} rounds"
     name = run.name.strip()[:190] or f"{run.model}, {retriever.name}, {kind}"[:190]
     run.name, run.retriever = unused_name(name, taken), retriever.name
-    run.calls_in_flight = settings.ASSAY_CALLS_IN_FLIGHT
     run.total = len(chosen) * run.repetitions
     run.save()
     items = [
@@ -174,16 +165,8 @@ def retry_failed(*, run: AgentRun, actor: User | None) -> None:
     """
     if run.is_guest:
         raise Refused("What an agent from outside left unanswered stays so: open another run.")
-    with transaction.atomic():
-        over = (RunStatus.DONE, RunStatus.FAILED)
-        verb = "retry failed queries"
-        move_run(run, RunStatus.QUEUED, actor=actor, verb=verb, sources=over)
-        failed = run.items.filter(state=AgentState.FAILED)
-        if not failed.update(state=AgentState.WAITING, error="", turns=[], answers=[]):
-            raise Refused("No query of this run has failed.")
-        run.done = run.items.exclude(state=AgentState.WAITING).count()
-        run.save(update_fields=["done"])
-        wake(run)
+    items = run.items.all()
+    retry_items(run, items, actor=actor, noun="query", nouns="queries", turns=[], answers=[])
 
 
 def checked_config(
@@ -208,11 +191,7 @@ def checked_config(
             raise Refused(f"{field} is a number from {low:,} to {high:,}.", field=field)
     if config["tokenizer"] not in TOKENIZERS:
         raise Refused(f"The tokenizers are {', '.join(TOKENIZERS)}.", field="tokenizer")
-    if not 0 <= config["temperature"] <= 2:
-        raise Refused("The temperature is a number from 0 to 2.", field="temperature")
-    if config["reasoning_effort"] not in ("", *EFFORTS):
-        words = f"The reasoning effort is one of {', '.join(EFFORTS)}, or left to the model."
-        raise Refused(words, field="reasoning_effort")
+    check_sampling(config["temperature"], config["reasoning_effort"])
     prompts = {role: prompt_of(role).sha256 for role in (AGENT, ANSWER)}
     return config | {"prompts": prompts, "prompt_version": prompt_of(AGENT).version}
 
@@ -268,21 +247,9 @@ def forecast(
         given += sum(rounds * first + evidence for first in firsts)
         taken += len(firsts) * rounds * (_LIKELY_ANSWER + thoughts)
     usage = Usage(input=repetitions * round(given), output=repetitions * taken)
-    price = None
-    if endpoint is not None:
-        price = table().find(endpoint, model, on=datetime.now(UTC).date())
-    return {
-        "queries": len(firsts) * repetitions,
-        "calls": len(firsts) * repetitions * (turns + (rounds or 0)),
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "usd": price.cost(usage) if price else None,
-    }
-
-
-def note(run: Any, actor: User | None, verb: str, **data: object) -> None:
-    """Leave an event; in the transaction of the change."""
-    audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug, data=data)
+    many = len(firsts) * repetitions
+    calls = many * (turns + (rounds or 0))
+    return {"queries": many, "calls": calls, **costs(usage, endpoint)}
 
 
 def mean_tokens(queries: list[Query]) -> int:

@@ -23,7 +23,7 @@ from evaluation.scores.services import GoldView, gold_in
 from evaluation.scores.sheets import metric_name
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
-from kit.runs.models import wake
+from kit.runs.models import begin
 
 BROKEN = "The check stopped because of a fault in the program; see the log."
 MAX_DRAWS = 1000
@@ -66,10 +66,7 @@ def request_check(
             draws=draws,
             created_by=actor,
         )
-        if claimed:
-            check.claim()
-        else:
-            wake(check)
+        begin(check, claimed=claimed)
     return check
 
 

@@ -1,7 +1,5 @@
 """API of generated answers: runs, answers, grading, the board."""
 
-from typing import Any
-
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -11,8 +9,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter, enter_unblinded
 from corpus.models import RetrievalRun, Role
-from corpus.run_routes import OneRun, RunLimit, RunVerb
-from evaluation.agents.api import AgentForecastSerializer
+from corpus.run_routes import run_paths
 from evaluation.agents.views import READERS
 from evaluation.rag import board as boards
 from evaluation.rag.alignment import CELLS
@@ -34,12 +31,16 @@ from evaluation.rag.views import (
     start,
     start_grading,
 )
-from kit.api import RUN_FIELDS, KeyField, ReportTableSerializer, Route
+from kit.api import KeyField, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from llm import endpoints
-from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
-from llm.requests import EFFORTS
+from llm.ledger.serializers import (
+    AskingSerializer,
+    ForecastSerializer,
+    PaidSerializer,
+    asking_fields,
+)
 
 
 class RagSourceSerializer(serializers.ModelSerializer):
@@ -57,15 +58,10 @@ class RagRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
     class Meta:
         model = RagRun
-        fields = [
-            *RUN_FIELDS,
-            *("name", "harness", "k", "config", "endpoint", "model", "practice", "sources"),
-            *PAID_FIELDS,
-            "pause_reason",
-        ]
+        fields = asking_fields("name", "harness", "k", "config", "sources")
 
 
-class NewRagRunSerializer(serializers.Serializer):
+class NewRagRunSerializer(AskingSerializer):
     """A new run; `runs` are retrieval runs, none for the baselines alone."""
 
     name = serializers.CharField(max_length=190, required=False, allow_blank=True, default="")
@@ -76,13 +72,7 @@ class NewRagRunSerializer(serializers.Serializer):
     )
     k = serializers.IntegerField(required=False, default=10)
     domain = serializers.CharField(required=False, allow_blank=True, default="")
-    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
     max_tokens = serializers.IntegerField(required=False, allow_null=True, default=None)
-    temperature = serializers.FloatField(min_value=0, max_value=2, required=False, default=0.0)
-    reasoning_effort = serializers.ChoiceField(
-        choices=EFFORTS, required=False, allow_blank=True, default=""
-    )
-    budget_usd = BudgetField(required=False, default=None)
 
 
 class RagAnswerSerializer(serializers.ModelSerializer):
@@ -101,25 +91,14 @@ class GradeRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
     class Meta:
         model = GradeRun
-        fields = [
-            *RUN_FIELDS,
-            *("rag_run", "config", "endpoint", "model", "practice"),
-            *PAID_FIELDS,
-            "pause_reason",
-        ]
+        fields = asking_fields("rag_run", "config")
 
 
-class NewGradeRunSerializer(serializers.Serializer):
+class NewGradeRunSerializer(AskingSerializer):
     """Whose answers are graded, by whom, and how replies are read."""
 
     rag_run = KeyField()
     profile = serializers.ChoiceField(choices=PROFILES, required=False, default=STRICT)
-    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
-    temperature = serializers.FloatField(min_value=0, max_value=2, required=False, default=0.0)
-    reasoning_effort = serializers.ChoiceField(
-        choices=EFFORTS, required=False, allow_blank=True, default=""
-    )
-    budget_usd = BudgetField(required=False, default=None)
 
 
 class GradeSerializer(serializers.ModelSerializer):
@@ -160,7 +139,7 @@ class RagRoutes(ViewSetMixin, Route):
             OpenApiParameter("baselines", bool),
             *(OpenApiParameter(name) for name in ("harness", "k", "domain", "reasoning_effort")),
         ],
-        responses=AgentForecastSerializer,
+        responses=ForecastSerializer,
     )
     def rag_forecast(self, request: Request, slug: str) -> Response:
         """What a run would take."""
@@ -168,7 +147,7 @@ class RagRoutes(ViewSetMixin, Route):
         runs = request.query_params.get("runs", "")
         count = min(int(runs), 1_000) if runs.isascii() and runs.isdigit() else 0
         told = forecast_of(access, request.query_params, count)
-        return Response(AgentForecastSerializer(told).data)
+        return Response(ForecastSerializer(told).data)
 
     @extend_schema(responses=RagAnswerSerializer(many=True))
     def rag_answers(self, request: Request, slug: str, pk: int) -> Response:
@@ -182,12 +161,12 @@ class RagRoutes(ViewSetMixin, Route):
         access = enter_unblinded(self.person(), slug, *READERS)
         return Response(RagAnswerSerializer(get_answer(access, pk)).data)
 
-    @extend_schema(responses=AgentForecastSerializer)
+    @extend_schema(responses=ForecastSerializer)
     def grade_forecast(self, request: Request, slug: str, pk: int) -> Response:
         """What grading a run's answers would take."""
         access = enter(self.person(), slug, Role.ADMIN)
         told = grade_forecast(get_run(access, pk), endpoints.asked_for(None, "grader"))
-        return Response(AgentForecastSerializer(told).data)
+        return Response(ForecastSerializer(told).data)
 
     @extend_schema(responses=GradeRunSerializer(many=True))
     def grade_runs(self, request: Request, slug: str) -> Response:
@@ -235,8 +214,6 @@ class RagRoutes(ViewSetMixin, Route):
         return self.page(source.answers.filter(query__in=queries), RagAnswerSerializer)
 
 
-_RUN: Any = {"pages": RUNS, "serializer_class": RagRunSerializer}
-_GRADING: Any = {"pages": GRADINGS, "serializer_class": GradeRunSerializer}
 _ALL = "b/<slug:slug>/rag-runs"
 _GRADINGS = "b/<slug:slug>/grade-runs"
 _BOARDS = "b/<slug:slug>/rag-board"
@@ -244,25 +221,17 @@ _to = RagRoutes.as_view
 urlpatterns = [
     path(f"{_ALL}/", _to({"get": "rag_runs", "post": "start_answers"}), name="api-rag-runs"),
     path(f"{_ALL}/forecast/", _to({"get": "rag_forecast"}), name="api-rag-forecast"),
-    path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_RUN), name="api-rag-run"),
     path(f"{_ALL}/<int:pk>/answers/", _to({"get": "rag_answers"}), name="api-rag-run-answers"),
     path(
         f"{_ALL}/<int:pk>/grading/", _to({"get": "grade_forecast"}), name="api-rag-grade-forecast"
     ),
-    path(f"{_ALL}/<int:pk>/budget/", RunLimit.as_view(**_RUN), name="api-rag-run-budget"),
-    path(f"{_ALL}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_RUN), name="api-rag-run-verb"),
     path("b/<slug:slug>/rag-answers/<int:pk>/", _to({"get": "rag_answer"}), name="api-rag-answer"),
     path(
         f"{_GRADINGS}/", _to({"get": "grade_runs", "post": "start_grading"}), name="api-grade-runs"
     ),
-    path(f"{_GRADINGS}/<int:pk>/", OneRun.as_view(**_GRADING), name="api-grade-run"),
     path(f"{_GRADINGS}/<int:pk>/grades/", _to({"get": "grades"}), name="api-grade-run-grades"),
-    path(
-        f"{_GRADINGS}/<int:pk>/budget/", RunLimit.as_view(**_GRADING), name="api-grade-run-budget"
-    ),
-    path(
-        f"{_GRADINGS}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_GRADING), name="api-grade-run-verb"
-    ),
     path(f"{_BOARDS}/", _to({"get": "rag_board"}, pagination_class=None), name="api-rag-board"),
     path(f"{_BOARDS}/cells/<int:pk>/", _to({"get": "rag_cell"}), name="api-rag-cell"),
+    *run_paths(_ALL, "api-rag-run", pages=RUNS, serializer_class=RagRunSerializer),
+    *run_paths(_GRADINGS, "api-grade-run", pages=GRADINGS, serializer_class=GradeRunSerializer),
 ]

@@ -5,11 +5,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from evaluation.agents.services import note
 from evaluation.rag.models import AnswerState, Grade, GradeRun, GradeState, RagRun
 from evaluation.rag.protocol.answering import Harness, prompt_of
 from evaluation.rag.protocol.grading import (
@@ -22,17 +20,18 @@ from evaluation.rag.protocol.grading import (
     grade_request,
     role_of,
 )
-from evaluation.rag.services import check_sampling, costs, truths_of
+from evaluation.rag.services import truths_of
 from kit.errors import Refused
-from kit.runs.models import RunGroup, RunStatus, wake
-from kit.runs.moves import move_run
+from kit.runs.models import RunGroup, RunStatus, begin
+from kit.runs.moves import note, retry_items
 from kit.runs.sharing import cut
 from llm.endpoints import Endpoint, fence_key, in_role
 from llm.errors import LLMError
 from llm.gateway import Gateways
-from llm.ledger.accounts import check_budget, open_account
+from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
+from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
-from llm.pump import Pump
+from llm.pump import Pump, carry
 from llm.requests import Usage
 
 ROLE: Final = "grader"
@@ -75,20 +74,14 @@ def start_grading(
                 "prompt": prompt.sha256,
                 "prompt_version": prompt.version,
             },
-            endpoint=endpoint.name,
-            model=endpoint.default_model,
-            practice=endpoint.is_practice,
+            **asked_of(endpoint),
             budget_usd=budget_usd,
-            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
             total=total,
             created_by=actor,
         )
         open_account(run)
         note(run, actor, "start grading", answers=total)
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
+        begin(run, claimed=claimed)
     return run
 
 
@@ -118,15 +111,8 @@ def close(run: GradeRun) -> None:
 def retry_failed(*, run: GradeRun, actor: User | None) -> None:
     """Grade again what got no grade, and that alone; what was paid for is read again, not asked
     again, so that only calls without an answer can end otherwise. Raises Refused."""
-    with transaction.atomic():
-        over = (RunStatus.DONE, RunStatus.FAILED)
-        move_run(run, RunStatus.QUEUED, actor=actor, verb="retry failed grades", sources=over)
-        again = (GradeState.FAILED, GradeState.UNREADABLE)
-        if not run.grades.filter(state__in=again).update(state=GradeState.WAITING, error=""):
-            raise Refused("No grade of this run has failed.")
-        run.done = run.grades.exclude(state=GradeState.WAITING).count()
-        run.save(update_fields=["done"])
-        wake(run)
+    again = (GradeState.FAILED, GradeState.UNREADABLE)
+    retry_items(run, run.grades.all(), actor=actor, noun="grade", nouns="grades", failed=again)
 
 
 def grader_of(run: GradeRun) -> Grader:
@@ -175,17 +161,11 @@ class GradePump(Pump[Job, Job]):
         if item.exam is None:
             return item
         steps = grade(item.exam, self.grader, self.key)
-        asked = next(steps)
         try:
-            while True:
-                replies = [
-                    await gateways.complete(each, f"{each.role}:{item.row.pk}") for each in asked
-                ]
-                asked = steps.send(replies)
-        except StopIteration as end:
-            return replace(item, said=end.value)
+            said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
         except LLMError as error:
             return replace(item, failure=error)
+        return replace(item, said=said)
 
     def store(self, results: Sequence[Job]) -> int:
         """Grades of a group."""

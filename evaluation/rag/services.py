@@ -1,11 +1,9 @@
 """Setting up runs of generated answers: who answers what from which passages, and at what cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -16,20 +14,20 @@ from corpus.pooling import Ranking, top
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.services import names, stored
 from evaluation.agents.judging import references_of
-from evaluation.agents.services import mean_tokens, note
+from evaluation.agents.services import mean_tokens
 from evaluation.content.reading import read_queries
 from evaluation.content.view import frozen, view_of
 from evaluation.rag.models import AnswerState, RagAnswer, RagRun, RagSource, SourceKind
 from evaluation.rag.protocol.answering import Generator, Harness, answer_request, prompt_of
 from kit.errors import Refused
-from kit.runs.models import RunStatus, wake
-from kit.runs.moves import move_run
+from kit.runs.models import begin
+from kit.runs.moves import note, retry_items
 from kit.runs.sharing import cut
 from llm.endpoints import Endpoint, fence_key, in_role
-from llm.ledger.accounts import check_budget, open_account
-from llm.prices import table
+from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
+from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
-from llm.requests import EFFORTS, Usage
+from llm.requests import Usage
 
 ROLE: Final = "answerer"
 LIMITS: Final[dict[str, tuple[int, int]]] = {"k": (1, 100), "max_tokens": (16, 200_000)}
@@ -124,11 +122,8 @@ def start_answers(
             harness=harness,
             k=k,
             config=config,
-            endpoint=endpoint.name,
-            model=endpoint.default_model,
-            practice=endpoint.is_practice,
+            **asked_of(endpoint),
             budget_usd=budget_usd,
-            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
             total=total,
             created_by=actor,
         )
@@ -137,19 +132,8 @@ def start_answers(
         RagSource.objects.bulk_create(sources)
         open_account(run)
         note(run, actor, "start answering", sources=len(sources), harness=harness)
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
+        begin(run, claimed=claimed)
     return run
-
-
-def check_sampling(temperature: float, reasoning_effort: str) -> None:
-    """Raises Refused for what no model takes."""
-    if not 0 <= temperature <= 2:
-        raise Refused("The temperature is a number from 0 to 2.", field="temperature")
-    if reasoning_effort not in ("", *EFFORTS):
-        raise Refused(f"The efforts are {', '.join(EFFORTS)}.", field="reasoning_effort")
 
 
 def _sources(
@@ -241,15 +225,7 @@ def _gold(
 def retry_failed(*, run: RagRun, actor: User | None) -> None:
     """Ask again what failed, and that alone; what was answered comes from the ledger and is not
     paid again. Raises Refused where nothing failed."""
-    with transaction.atomic():
-        over = (RunStatus.DONE, RunStatus.FAILED)
-        move_run(run, RunStatus.QUEUED, actor=actor, verb="retry failed answers", sources=over)
-        failed = run.answers.filter(state=AnswerState.FAILED)
-        if not failed.update(state=AnswerState.WAITING, error=""):
-            raise Refused("No answer of this run has failed.")
-        run.done = run.answers.exclude(state=AnswerState.WAITING).count()
-        run.save(update_fields=["done"])
-        wake(run)
+    retry_items(run, run.answers.all(), actor=actor, noun="answer", nouns="answers")
 
 
 def close(run: RagRun) -> None:
@@ -307,16 +283,3 @@ def forecast(
         input=with_passages * (shown + passages) + baselines * bare, output=calls * written
     )
     return {"queries": len(chosen), "calls": calls, **costs(usage, endpoint)}
-
-
-def costs(usage: Usage, endpoint: Endpoint | None) -> dict[str, Any]:
-    """Tokens, and what they come to at the endpoint by today's price, if one is known."""
-    price = None
-    if endpoint is not None:
-        today = datetime.now(UTC).date()
-        price = table().find(endpoint, endpoint.default_model, on=today)
-    return {
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "usd": price.cost(usage) if price else None,
-    }

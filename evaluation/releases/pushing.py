@@ -27,7 +27,7 @@ from evaluation.releases.building import note_release
 from evaluation.releases.models import Release, ReleasePush
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
-from kit.runs.models import LostLease, RunStatus, wake
+from kit.runs.models import LostLease, RunStatus, begin, wake
 
 logger = logging.getLogger(__name__)
 BROKEN = "The release could not be pushed because of a fault in the program; see the log."
@@ -70,10 +70,7 @@ def start_push(
             of_release=release, repository=repository, created_by=actor, total=len(release.files)
         )
         note_release(release, "start push", actor, repository=repository)
-        if claimed:
-            push.claim()
-        else:
-            wake(push)
+        begin(push, claimed=claimed)
     return push
 
 

@@ -16,7 +16,7 @@ from evaluation.scores.models import DomainScore, ScoreSheet
 from evaluation.scores.reading import METRICS, last_event, score_runs
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
-from kit.runs.models import RunStatus, wake
+from kit.runs.models import RunStatus, begin
 
 # What every sheet holds.
 NAMES: tuple[str, ...] = tuple(each.name for each in read_metrics(METRICS))
@@ -143,10 +143,7 @@ def request_sheet(
                 metrics=_asked(name, before),
                 created_by=actor,
             )
-        if claimed:
-            found.claim()
-        else:
-            wake(found)
+        begin(found, claimed=claimed)
     return found
 
 

@@ -336,6 +336,14 @@ def wake(run: TrackedRun) -> None:
         transaction.on_commit(_touch)
 
 
+def begin(run: TrackedRun, *, claimed: bool) -> None:
+    """Keep a new run for this process, or wake a worker for it."""
+    if claimed:
+        run.claim()
+    else:
+        wake(run)
+
+
 def _touch() -> None:
     """The run is stored already: a full disk must not make its start look failed."""
     with contextlib.suppress(OSError):

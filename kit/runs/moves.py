@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 
 from kit import audit
 from kit.errors import Refused
@@ -25,6 +26,36 @@ def resume_run(*, run: TrackedRun, actor: User | None, **fields: Any) -> None:
 def cancel_run(*, run: TrackedRun, actor: User | None) -> None:
     """Stop for good; what is stored so far stays."""
     move_run(run, RunStatus.CANCELLED, actor=actor, verb=f"cancel {run.noun}")
+
+
+def retry_items(
+    run: TrackedRun,
+    items: QuerySet[Any],
+    *,
+    actor: User | None,
+    noun: str,
+    nouns: str,
+    failed: Collection[str] = ("failed",),
+    **reset: Any,
+) -> None:
+    """Let the failed ones of a run that ended wait again, and these alone.
+
+    What was answered comes from the ledger and is not paid again. Raises Refused where none failed.
+    """
+    with transaction.atomic():
+        over = (RunStatus.DONE, RunStatus.FAILED)
+        verb = f"retry failed {nouns}"
+        move_run(run, RunStatus.QUEUED, actor=actor, verb=verb, sources=over)
+        if not items.filter(state__in=failed).update(state="waiting", error="", **reset):
+            raise Refused(f"No {noun} of this run has failed.")
+        run.done = items.exclude(state="waiting").count()
+        run.save(update_fields=["done"])
+        wake(run)
+
+
+def note(run: TrackedRun, actor: User | None, verb: str, **data: object) -> None:
+    """Leave an event of a run; in the transaction of the change."""
+    audit.record(actor=actor, verb=verb, target=run, scope=run.scope, data=data)
 
 
 def move_run(

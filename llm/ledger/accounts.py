@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from django import forms
 from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.db.models import Count, F, QuerySet, Sum
@@ -21,7 +22,7 @@ from kit.errors import Refused
 from kit.models import Quota
 from kit.runs.models import TrackedRun
 from llm import endpoints
-from llm.endpoints import SettingsError
+from llm.endpoints import Endpoint, SettingsError
 from llm.models import Account, Call, CallQuerySet, to_units
 from llm.prices import table
 from llm.requests import EFFORTS
@@ -195,6 +196,25 @@ def budget_of(given: str | None) -> Decimal | None:
         return Decimal(given) if given else None
     except InvalidOperation:
         raise Refused("--budget is an amount in dollars, such as 2.50.") from None
+
+
+def asked_of(endpoint: Endpoint) -> dict[str, Any]:
+    """The fields of an AskingRun that ask an endpoint's default model."""
+    return {
+        "endpoint": endpoint.name,
+        "model": endpoint.default_model,
+        "practice": endpoint.is_practice,
+        "calls_in_flight": settings.ASSAY_CALLS_IN_FLIGHT,
+    }
+
+
+def check_sampling(temperature: float, reasoning_effort: str) -> None:
+    """Raises Refused for what no model takes."""
+    if not 0 <= temperature <= 2:
+        raise Refused("The temperature is a number from 0 to 2.", field="temperature")
+    if reasoning_effort not in ("", *EFFORTS):
+        words = f"The reasoning effort is one of {', '.join(EFFORTS)}, or left to the model."
+        raise Refused(words, field="reasoning_effort")
 
 
 def check_budget(usd: Decimal | None, choices: Iterable[tuple[str, str]]) -> None:

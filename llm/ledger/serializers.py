@@ -4,7 +4,9 @@ from typing import Any
 
 from rest_framework import serializers
 
+from kit.api import RUN_FIELDS
 from llm.ledger.reading import Spending
+from llm.requests import EFFORTS
 
 
 class UsdField(serializers.DecimalField):
@@ -29,6 +31,37 @@ class PaidSerializer(serializers.Serializer):
 
     spent_usd = UsdField()
     reserved_usd = UsdField()
+
+
+def asking_fields(*own: str) -> list[str]:
+    """What a run that asks a model shows of itself, with what its kind adds."""
+    return [*RUN_FIELDS, *own, "endpoint", "model", "practice", *PAID_FIELDS, "pause_reason"]
+
+
+class PayingSerializer(serializers.Serializer):
+    """Who is asked, the first of its role where nobody is named, and for how much."""
+
+    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+    budget_usd = BudgetField(required=False, default=None)
+
+
+class AskingSerializer(PayingSerializer):
+    """The same with how a model is asked."""
+
+    temperature = serializers.FloatField(min_value=0, max_value=2, required=False, default=0.0)
+    reasoning_effort = serializers.ChoiceField(
+        choices=EFFORTS, required=False, allow_blank=True, default=""
+    )
+
+
+class ForecastSerializer(serializers.Serializer):
+    """What a run is likely to take; `usd` is null where no price is known."""
+
+    queries = serializers.IntegerField()
+    calls = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    usd = serializers.DecimalField(max_digits=18, decimal_places=6, allow_null=True)
 
 
 class SpendingSerializer(serializers.Serializer):

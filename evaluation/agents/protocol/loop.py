@@ -52,7 +52,7 @@ class Trace:
     answers: tuple[Answer, ...] = ()
 
 
-Steps: TypeAlias = Generator[Sequence[Request] | Sequence[Lookup], Sequence[Any], Trace]
+Steps: TypeAlias = Generator[Sequence[Request | Lookup], Sequence[Any], Trace]
 Looking: TypeAlias = Generator[Sequence[Lookup], Sequence[Any], list[Use]]
 
 
