@@ -61,6 +61,7 @@ _CSV = (
     "model_quality", "preferred", "shown_first", "note", "guideline",
 )  # fmt: skip
 TEMPLATE = "annotate/answers/rate.html"
+NAMES = {verbs.FIRST: "Answer one", verbs.SECOND: "Answer two", verbs.NEITHER: "Neither"}
 
 
 class DrawForm(SampleForm):
@@ -235,7 +236,10 @@ def _context(
     done = verbs.rateable(access).filter(ratings__rater=access.user, ratings__stands=True)
     context: dict[str, Any] = {
         "access": access,
-        "pair": pair,
+        "item": pair,
+        "asked_by": "pair",
+        "given_words": "points",
+        "done_words": "Your ratings so far",
         "waiting": verbs.to_rate(access).count(),
         "done": list(done.order_by("place")),
     }
@@ -248,9 +252,12 @@ def _context(
         "earlier": earlier,
         "form": form,
         "errors": [each[0] for each in form.errors.values()],
+        "preferences": [
+            (value, key, NAMES[value]) for value, key in zip(NAMES, "abn", strict=True)
+        ],
         "sides": [
             {
-                "place": place,
+                "name": NAMES[place],
                 "text": text,
                 "fields": [
                     (f"{place}_{what}", name, number(str(form[f"{place}_{what}"].value())))

@@ -113,7 +113,15 @@ def _as_given(grade: AnswerGrade) -> dict[str, Any]:
 def _context(access: Access) -> dict[str, Any]:
     done = verbs.gradable(access).filter(grades__grader=access.user, grades__stands=True)
     waiting = verbs.to_grade(access).count()
-    return {"access": access, "waiting": waiting, "done": list(done.order_by("pk"))}
+    return {
+        "access": access,
+        "asked_by": "answer",
+        "goes_on": True,
+        "given_words": "scores",
+        "done_words": "Your scores so far",
+        "waiting": waiting,
+        "done": list(done.order_by("pk")),
+    }
 
 
 def _shown(answer: GradedAnswer, form: GradeForm, aspects: list[Aspect]) -> dict[str, Any]:
@@ -123,7 +131,7 @@ def _shown(answer: GradedAnswer, form: GradeForm, aspects: list[Aspect]) -> dict
         "changed": verbs.changed_since(before, form.now),
         # Points of a draft are for these words alone: other words, another draft.
         "words": sha256(form.now.encode()).hexdigest()[:12],
-        "answer": answer,
+        "item": answer,
         "query": answer.query,
         "reference": verbs.reference_of(answer),
         "form": form,
