@@ -66,12 +66,13 @@ async def carry(
 
     Where some are not answered, raises the error that decides.
     """
-    asked = next(steps)
     try:
+        asked = next(steps)
         while True:
-            answers = await asyncio.gather(*map(ask, asked), return_exceptions=True)
-            faults = [each for each in answers if isinstance(each, BaseException)]
-            if faults:
+            calls = [asyncio.ensure_future(ask(each)) for each in asked]
+            answers = await asyncio.gather(*calls, return_exceptions=True)
+            # An error that `ask` gives back is an answer; one that it raises is a fault.
+            if faults := [fault for each in calls if (fault := each.exception())]:
                 errors = [each for each in faults if isinstance(each, LLMError)]
                 raise worst(errors) or faults[0]
             asked = steps.send(answers)
