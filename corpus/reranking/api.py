@@ -17,9 +17,9 @@ from corpus.runs.views import get_run as get_retrieval_run
 from kit.api import Route
 from kit.errors import Refused
 from llm.ledger.serializers import (
-    ForecastSerializer,
     PaidSerializer,
     PayingSerializer,
+    RunForecastSerializer,
     asking_fields,
 )
 
@@ -108,7 +108,7 @@ class RerankRoutes(ViewSetMixin, Route):
     @extend_schema(
         parameters=[OpenApiParameter(name) for name in ("method", "source", "endpoint")]
         + [OpenApiParameter(name) for name in (*_OPTIONS, *CHOICES)],
-        responses=ForecastSerializer,
+        responses=RunForecastSerializer,
     )
     def rerank_forecast(self, request: Request, slug: str) -> Response:
         """What a reranking would take."""
@@ -116,7 +116,7 @@ class RerankRoutes(ViewSetMixin, Route):
         found = forecast_of(access, request.query_params)
         if found is None:
             raise Refused("There is no retrieval run to rerank yet.", field="source")
-        return Response(ForecastSerializer(found).data)
+        return Response(RunForecastSerializer(found).data)
 
     @extend_schema(responses=RerankItemSerializer(many=True))
     def rerank_items(self, request: Request, slug: str, pk: int) -> Response:

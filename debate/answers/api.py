@@ -17,8 +17,8 @@ from debate.models import AnswerItem, AnswerRun
 from kit.api import Route
 from llm.ledger.serializers import (
     AskingSerializer,
-    ForecastSerializer,
     PaidSerializer,
+    RunForecastSerializer,
     asking_fields,
 )
 
@@ -52,7 +52,7 @@ class UnreadyQuerySerializer(serializers.Serializer):
     reason = serializers.CharField()
 
 
-class AnswerForecastSerializer(ForecastSerializer):
+class AnswerForecastSerializer(RunForecastSerializer):
     """What a run is likely to take; `unready` names the first queries that are left out."""
 
     left_out = serializers.IntegerField()

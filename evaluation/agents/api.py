@@ -31,9 +31,9 @@ from kit.api import ReportTableSerializer, Route
 from kit.lists.report_tables import as_data
 from llm.ledger.serializers import (
     AskingSerializer,
-    ForecastSerializer,
     PaidSerializer,
     PayingSerializer,
+    RunForecastSerializer,
     asking_fields,
 )
 from llm.requests import EFFORTS
@@ -150,12 +150,12 @@ class AgentRoutes(ViewSetMixin, Route):
             OpenApiParameter(name)
             for name in ("domain", "sample", "rounds", "repetitions", "k", "snippet_tokens")
         ],
-        responses=ForecastSerializer,
+        responses=RunForecastSerializer,
     )
     def agent_forecast(self, request: Request, slug: str) -> Response:
         """What a run would take."""
         access = enter(self.person(), slug, Role.ADMIN)
-        return Response(ForecastSerializer(forecast_of(access, request.query_params)).data)
+        return Response(RunForecastSerializer(forecast_of(access, request.query_params)).data)
 
     @extend_schema(responses=AgentItemSerializer(many=True))
     def agent_items(self, request: Request, slug: str, pk: int) -> Response:

@@ -37,8 +37,8 @@ from kit.lists.report_tables import as_data
 from llm import endpoints
 from llm.ledger.serializers import (
     AskingSerializer,
-    ForecastSerializer,
     PaidSerializer,
+    RunForecastSerializer,
     asking_fields,
 )
 
@@ -139,7 +139,7 @@ class RagRoutes(ViewSetMixin, Route):
             OpenApiParameter("baselines", bool),
             *(OpenApiParameter(name) for name in ("harness", "k", "domain", "reasoning_effort")),
         ],
-        responses=ForecastSerializer,
+        responses=RunForecastSerializer,
     )
     def rag_forecast(self, request: Request, slug: str) -> Response:
         """What a run would take."""
@@ -147,7 +147,7 @@ class RagRoutes(ViewSetMixin, Route):
         runs = request.query_params.get("runs", "")
         count = min(int(runs), 1_000) if runs.isascii() and runs.isdigit() else 0
         told = forecast_of(access, request.query_params, count)
-        return Response(ForecastSerializer(told).data)
+        return Response(RunForecastSerializer(told).data)
 
     @extend_schema(responses=RagAnswerSerializer(many=True))
     def rag_answers(self, request: Request, slug: str, pk: int) -> Response:
@@ -161,12 +161,12 @@ class RagRoutes(ViewSetMixin, Route):
         access = enter_unblinded(self.person(), slug, *READERS)
         return Response(RagAnswerSerializer(get_answer(access, pk)).data)
 
-    @extend_schema(responses=ForecastSerializer)
+    @extend_schema(responses=RunForecastSerializer)
     def grade_forecast(self, request: Request, slug: str, pk: int) -> Response:
         """What grading a run's answers would take."""
         access = enter(self.person(), slug, Role.ADMIN)
         told = grade_forecast(get_run(access, pk), endpoints.asked_for(None, "grader"))
-        return Response(ForecastSerializer(told).data)
+        return Response(RunForecastSerializer(told).data)
 
     @extend_schema(responses=GradeRunSerializer(many=True))
     def grade_runs(self, request: Request, slug: str) -> Response:
