@@ -12,7 +12,8 @@ from tests.annotate.answering import Room, make_room
 from tests.annotate.batching import make_batch_world
 from tests.annotate.panels.drawing import make_panel_world
 from tests.annotate.reviewing import Desk, make_desk
-from tests.annotate.world import World, make_world
+from tests.annotate.world import World, make_world, signed_in
+from tests.factories import make_benchmark, make_query
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +69,23 @@ def made_panel_world(undone_database: None) -> World:
 def panel_world(db: None, made_panel_world: World) -> World:
     """Pooled pairs in two domains, and a practice bank of each."""
     return deepcopy(made_panel_world)
+
+
+@pytest.fixture
+def benchmark():
+    return make_benchmark()
+
+
+@pytest.fixture
+def expert(world):
+    return world.voters[0]
+
+
+@pytest.fixture
+def me(world):
+    return signed_in(world.voters[0])
+
+
+@pytest.fixture
+def query(benchmark):
+    return make_query(benchmark, "7")

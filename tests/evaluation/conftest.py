@@ -23,6 +23,7 @@ from evaluation.releases.services import start_here
 from evaluation.scores.reading import lists_of
 from evaluation.scores.services import GoldView, gold_in
 from tests.corpus.import_files import claimed
+from tests.evaluation.agents.room import Place, make_place
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 from tests.worlds import in_a_world
 
@@ -156,3 +157,13 @@ def same_when_imported(folder: Path, again: Path) -> None:
             for place in (folder, again)
         )
         assert new == rows
+
+
+@pytest.fixture
+def place(settings, tmp_path) -> Place:
+    return make_place(settings, tmp_path)
+
+
+@pytest.fixture
+def benchmark() -> Any:
+    return make_benchmark()

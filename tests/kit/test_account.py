@@ -107,11 +107,6 @@ def test_session_that_nobody_noted_is_listed_without_words(person) -> None:
 # --- Mail address ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def with_mail(settings) -> None:
-    settings.EMAIL_URL = "smtp://mail.example"
-
-
 def say(client: Client, address: str, **more: str) -> str:
     """The link in the mail that confirms the address."""
     posted = {"mail-address": address, "mail-password": WORDS} | more

@@ -27,11 +27,6 @@ def _none_asked_yet() -> None:
 
 
 @pytest.fixture
-def admin():
-    return make_member(make_benchmark(), "admin", "admin")
-
-
-@pytest.fixture
 def browser(admin):
     browser = Client(raise_request_exception=False)
     browser.force_login(admin)

@@ -30,11 +30,6 @@ def person() -> User:
     return User.objects.create_user("ann", email="ann@example.org", password=WORDS)
 
 
-@pytest.fixture
-def with_mail(settings) -> None:
-    settings.EMAIL_URL = "smtp://mail.example"
-
-
 def ask(name: str = "ann") -> str:
     response = Client().post(reverse("sign-in-ask"), {"name": name})
     assert response.status_code == 200

@@ -8,17 +8,8 @@ from django.utils import timezone
 from debate.models import DebateRun
 from kit.runs.models import MOVES, LostLease, RunStatus
 from kit.runs.polling import Poller, due_runs
-from tests.factories import make_benchmark, make_pool
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def run() -> DebateRun:
-    benchmark = make_benchmark()
-    return DebateRun.objects.create(
-        benchmark=benchmark, pool=make_pool(benchmark), name="r", endpoint="practice", model="m"
-    )
 
 
 def again(run: DebateRun) -> DebateRun:

@@ -10,7 +10,7 @@ from django.test import Client
 
 from corpus.models import ImportRun
 from kit.uploads import AROUND
-from tests.factories import make_benchmark, make_member, make_token
+from tests.factories import make_token
 
 pytestmark = pytest.mark.django_db
 
@@ -38,11 +38,6 @@ def written(temporary, monkeypatch) -> list[int]:
 
     monkeypatch.setattr(uploadhandler.TemporaryFileUploadHandler, "receive_data_chunk", counted)
     return blocks
-
-
-@pytest.fixture
-def admin() -> User:
-    return make_member(make_benchmark(), "admin", "admin")
 
 
 @pytest.fixture

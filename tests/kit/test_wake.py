@@ -10,18 +10,9 @@ from debate.models import DebateRun
 from kit.runs.models import RunGroup, stopping, wake
 from kit.runs.polling import Poller
 from tests.bench.server import free_port
-from tests.factories import make_benchmark, make_pool
 from tests.services.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def run() -> DebateRun:
-    benchmark = make_benchmark()
-    return DebateRun.objects.create(
-        benchmark=benchmark, pool=make_pool(benchmark), name="r", endpoint="practice", model="m"
-    )
 
 
 @pytest.fixture

@@ -17,11 +17,6 @@ from tests.markup import one_line
 
 
 @pytest.fixture
-def me(world):
-    return signed_in(world.voters[0])
-
-
-@pytest.fixture
 def admin(world):
     return signed_in(world.admin)
 

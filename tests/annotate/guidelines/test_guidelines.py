@@ -17,14 +17,9 @@ from annotate.workspace.gold import assign_passage
 from corpus.models import Judgment, Role
 from kit.errors import Refused
 from kit.models import Event
-from tests.factories import make_benchmark, make_member, make_passage, make_query
+from tests.factories import make_member, make_passage, make_query
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def benchmark():
-    return make_benchmark()
 
 
 @pytest.fixture

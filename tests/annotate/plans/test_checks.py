@@ -14,17 +14,12 @@ from evaluation.releases.findings import label_checks
 from kit.errors import Refused
 from kit.models import Event
 from llm import endpoints
-from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
+from tests.factories import make_member, make_passage, make_pool, make_query
 
 pytestmark = pytest.mark.django_db
 JSON = {"content_type": "application/json"}
 ALL = dict.fromkeys(CHECKS, True)
 NONE = dict.fromkeys(CHECKS, False)
-
-
-@pytest.fixture
-def benchmark():
-    return make_benchmark()
 
 
 @pytest.fixture

@@ -25,11 +25,6 @@ pytestmark = pytest.mark.django_db
 SAID = "It states the turning."
 
 
-@pytest.fixture
-def me(world):
-    return signed_in(world.voters[0])
-
-
 def page_of(client, url: str) -> str:
     return one_line(client.get(url))
 

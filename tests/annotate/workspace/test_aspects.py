@@ -43,11 +43,6 @@ def test_no_aspects_have_no_shares():
     assert normalised_weights([]) == []
 
 
-@pytest.fixture
-def expert(world):
-    return world.voters[0]
-
-
 def add(world, **fields):
     return add_aspect(query=world.query, actor=world.voters[0], **fields)
 

@@ -22,18 +22,8 @@ HX = {"HX-Request": "true", "HX-Target": "kept"}
 
 
 @pytest.fixture
-def benchmark():
-    return make_benchmark()
-
-
-@pytest.fixture
 def expert(benchmark):
     return make_member(benchmark, "expert", Role.ANNOTATOR)
-
-
-@pytest.fixture
-def query(benchmark):
-    return make_query(benchmark, "7")
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from kit.models import Event
 from kit.runs.models import RunStatus
 from tests.annotate.world import apply_edits
 from tests.corpus.extraction.test_extraction import ARTICLE, PAGE, pdf
-from tests.factories import make_benchmark, make_member, make_passage, make_query
+from tests.factories import make_member, make_passage
 from tests.local_site import Site, serving
 
 pytestmark = pytest.mark.django_db
@@ -45,18 +45,8 @@ def port() -> Iterator[int]:
 
 
 @pytest.fixture
-def benchmark():
-    return make_benchmark()
-
-
-@pytest.fixture
 def expert(benchmark):
     return make_member(benchmark, "expert", Role.ANNOTATOR)
-
-
-@pytest.fixture
-def query(benchmark):
-    return make_query(benchmark, "7")
 
 
 @pytest.fixture

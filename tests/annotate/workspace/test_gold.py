@@ -13,11 +13,6 @@ from tests.factories import make_gold, make_passage, make_query
 
 
 @pytest.fixture
-def expert(world):
-    return world.voters[0]
-
-
-@pytest.fixture
 def aspects(world, expert):
     return [add_aspect(query=world.query, actor=expert) for _ in range(2)]
 

@@ -18,7 +18,7 @@ from corpus.pages import services as pages
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from tests.annotate.workspace.test_collecting import uploaded, worked
-from tests.factories import make_benchmark, make_member, make_query
+from tests.factories import make_member
 from tests.local_site import Site, serving
 from tests.markup import one_line
 from tests.services.processes import wait_until
@@ -68,18 +68,8 @@ def port() -> Iterator[int]:
 
 
 @pytest.fixture
-def benchmark():
-    return make_benchmark()
-
-
-@pytest.fixture
 def expert(benchmark):
     return make_member(benchmark, "expert", Role.ANNOTATOR)
-
-
-@pytest.fixture
-def query(benchmark):
-    return make_query(benchmark, "7")
 
 
 @pytest.mark.slow

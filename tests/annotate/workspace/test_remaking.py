@@ -82,11 +82,6 @@ def test_overlap_is_an_end_and_a_beginning(one: str, other: str) -> None:
 
 
 @pytest.fixture
-def expert(world):
-    return world.voters[0]
-
-
-@pytest.fixture
 def aspect(world, expert):
     return add_aspect(query=world.query, actor=expert, content="Backs to the light.", weight=5)
 

@@ -17,11 +17,6 @@ PARTS = [Part("Backs turn to the light.", 5), Part("The path bends.", 2, "Seen i
 
 
 @pytest.fixture
-def expert(world):
-    return world.voters[0]
-
-
-@pytest.fixture
 def aspects(world, expert):
     texts = ("Light and paths.", "Heat is no lure.", "Heat does not draw them.")
     return [add_aspect(query=world.query, actor=expert, content=text, weight=3) for text in texts]

@@ -12,11 +12,6 @@ from kit.errors import Conflict, Refused
 
 
 @pytest.fixture
-def expert(world):
-    return world.voters[0]
-
-
-@pytest.fixture
 def aspects(world, expert):
     return [add_aspect(query=world.query, actor=expert, weight=weight) for weight in (5, 2)]
 

@@ -45,12 +45,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 CLEAN = FERNS.removeprefix("Jump to content\n")
 
 
-@pytest.fixture
-def practice():
-    with endpoints.practice_if_unconfigured() as endpoint:
-        yield endpoint
-
-
 def labels(version: CorpusVersion) -> set[tuple[str, str, int]]:
     names = dict(Passage.objects.filter(version=version).values_list("pk", "pid"))
     queries = {q.pk: q.qid for d in version.benchmark.domains.all() for q in d.queries.all()}

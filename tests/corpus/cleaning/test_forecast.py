@@ -10,7 +10,6 @@ from django.db.models import Count, Sum
 from corpus.cleaning import forecast as forecasts
 from corpus.cleaning.forecast import forecast
 from corpus.models import Benchmark, CleaningRun, CorpusVersion, Document
-from llm import endpoints
 from llm.models import Call
 from tests.corpus.cleaning.rooms import FERNS, MENU, MOTHS, clean, drive
 from tests.corpus.scripted import cleaner
@@ -23,12 +22,6 @@ WITHIN = 0.15
 @pytest.fixture(autouse=True)
 def _fresh() -> None:
     cache.clear()
-
-
-@pytest.fixture
-def practice():
-    with endpoints.practice_if_unconfigured() as endpoint:
-        yield endpoint
 
 
 def lines(count: int, of: str = "ferns") -> str:

@@ -1,6 +1,5 @@
 import pytest
 
-from corpus.benchmarks.services import create_benchmark
 from corpus.imports.context import CHUNK, KINDS
 from corpus.models import (
     CorpusVersion,
@@ -29,11 +28,6 @@ from tests.factories import index_texts
 
 pytestmark = pytest.mark.django_db
 COUNTED = (Query, Passage, Document, Judgment, GoldVersion, CorpusVersion, Pool, PoolEntry, Domain)
-
-
-@pytest.fixture
-def benchmark():
-    return create_benchmark(name="Light", slug="light", actor=None)
 
 
 def sizes() -> list[int]:

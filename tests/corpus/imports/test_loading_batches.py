@@ -2,18 +2,12 @@
 
 import pytest
 
-from corpus.benchmarks.services import create_benchmark
 from corpus.importers import reading
 from corpus.imports.context import MAX_ROWS, Pace
 from corpus.models import CorpusVersion, Passage, VersionState
 from tests.corpus.import_files import bright_pro, example, imported
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def benchmark():
-    return create_benchmark(name="Light", slug="light", actor=None)
 
 
 @pytest.fixture(autouse=True)

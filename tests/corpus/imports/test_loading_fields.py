@@ -16,11 +16,6 @@ TOPIC = (
 )
 
 
-@pytest.fixture
-def benchmark():
-    return create_benchmark(name="Light", slug="light", actor=None)
-
-
 def trec(root, *, topics: str = "", qrels: str = ""):
     root.mkdir(parents=True, exist_ok=True)
     if topics:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from corpus.benchmarks.services import create_benchmark
 from corpus.importers.formats import FORMATS
 from corpus.models import Document, Judgment, Passage, Query
 from tests.corpus.import_files import imported
@@ -10,11 +9,6 @@ from tests.fuzz.samples import SAMPLES, TEXT, zipped
 from tests.fuzz.trial import write
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def benchmark():
-    return create_benchmark(name="Light", slug="light", actor=None)
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -7,7 +7,6 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from corpus.benchmarks.services import create_benchmark
 from corpus.importers.formats import FORMATS, Format
 from corpus.imports import texts as loading_texts
 from corpus.imports.context import open_context
@@ -32,11 +31,6 @@ pytestmark = pytest.mark.django_db
 
 class Stop(Exception):
     """Raised in the middle of a load."""
-
-
-@pytest.fixture
-def benchmark():
-    return create_benchmark(name="Light", slug="light", actor=None)
 
 
 @pytest.fixture

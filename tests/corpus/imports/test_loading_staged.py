@@ -6,7 +6,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from corpus.benchmarks.services import create_benchmark
 from corpus.imports import loading
 from corpus.imports.loading import load, sweep_dead_loads
 from corpus.imports.queries import show_queries
@@ -36,11 +35,6 @@ from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db
 PAIRS = [{"query_id": 7, "doc_id": "light/Moth_1.txt"}]
-
-
-@pytest.fixture
-def benchmark():
-    return create_benchmark(name="Light", slug="light", actor=None)
 
 
 @pytest.fixture

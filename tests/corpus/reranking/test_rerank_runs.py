@@ -12,17 +12,12 @@ from kit.errors import Refused
 from kit.models import Event
 from llm import endpoints
 from llm.models import Call
-from tests.corpus.reranking.room import Room, driven, make_room
+from tests.corpus.reranking.room import driven
 from tests.debate.answering import answering
 from tests.factories import make_passage
 from tests.llm.stub import status
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def room(settings, tmp_path) -> Room:
-    return make_room(settings, tmp_path)
 
 
 def test_pointwise_becomes_a_run_like_any_other_with_its_scores_kept(room) -> None:

@@ -6,17 +6,12 @@ from django.test import Client
 from corpus.models import RerankRun
 from corpus.reranking.tasks import RERANKINGS
 from llm.practice.server import serve
-from tests.corpus.reranking.room import Room, make_room
+from tests.corpus.reranking.room import Room
 from tests.factories import make_member
 from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BASE = "/b/ranked/"
-
-
-@pytest.fixture
-def room(settings, tmp_path) -> Room:
-    return make_room(settings, tmp_path)
 
 
 def member(room: Room, *roles: str) -> Client:

@@ -14,15 +14,10 @@ from llm import endpoints
 from llm.models import Call
 from llm.reranking import WIRES
 from llm.trying import try_endpoint
-from tests.corpus.reranking.room import Room, driven, make_room
+from tests.corpus.reranking.room import Room, driven
 from tests.stub.reranking import KEY, reranking
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def room(settings, tmp_path) -> Room:
-    return make_room(settings, tmp_path)
 
 
 @contextmanager

@@ -19,7 +19,6 @@ from llm import endpoints
 from tests.debate.answering import answering, turn
 from tests.debate.runs.making import hold, pool_of
 from tests.factories import (
-    make_benchmark,
     make_gold,
     make_member,
     make_passage,
@@ -34,17 +33,6 @@ TRIAL = RunConfig(trial=True)
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
-
-
-@pytest.fixture
-def endpoint():
-    with endpoints.practice_if_unconfigured() as found:
-        yield found
-
-
-@pytest.fixture
-def benchmark():
-    return make_benchmark()
 
 
 @pytest.fixture

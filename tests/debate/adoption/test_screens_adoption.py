@@ -13,11 +13,10 @@ from corpus.models import Pool
 from debate.audits.services import draw_audit
 from debate.runs.configuration import ModelChoice, RunConfig
 from kit.errors import Refused
-from llm import endpoints
 from tests.debate.adoption.test_adoption import standing
 from tests.debate.runs.making import hold, pool_of
 from tests.debate.runs.test_api import script
-from tests.factories import make_benchmark, make_member
+from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TRIAL = RunConfig(trial=True)
@@ -26,17 +25,6 @@ TRIAL = RunConfig(trial=True)
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
-
-
-@pytest.fixture
-def endpoint():
-    with endpoints.practice_if_unconfigured() as found:
-        yield found
-
-
-@pytest.fixture
-def benchmark():
-    return make_benchmark()
 
 
 @pytest.fixture

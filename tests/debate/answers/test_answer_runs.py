@@ -26,24 +26,11 @@ from kit.models import Event
 from kit.runs.models import LostLease
 from kit.runs.moves import cancel_run, pause_run, resume_run
 from kit.runs.sharing import Share, cut
-from llm import endpoints
 from llm.ledger.accounts import set_budget
 from llm.models import Call
-from tests.annotate.answering import make_room
 from tests.factories import make_query
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def practice():
-    with endpoints.practice_if_unconfigured() as endpoint:
-        yield endpoint
-
-
-@pytest.fixture
-def room():
-    return make_room()
 
 
 def start(room, endpoint, **options) -> AnswerRun:

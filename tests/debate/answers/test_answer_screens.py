@@ -9,21 +9,13 @@ from annotate.answers import comparing
 from annotate.models import ReferenceAnswer
 from debate.models import AnswerRun
 from debate.tasks import write_answers
-from llm import endpoints
 from llm.models import Call
 from llm.practice.server import serve
-from tests.annotate.answering import make_room
 from tests.annotate.test_api import script
 from tests.annotate.world import signed_in
 from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def practice():
-    with endpoints.practice_if_unconfigured() as endpoint:
-        yield endpoint
 
 
 @pytest.fixture
@@ -37,11 +29,6 @@ def paid(settings, tmp_path):
         prices.write_text(json.dumps([row | {"input": "10", "cached": "10", "output": "50"}]))
         settings.ASSAY_PRICES = str(prices)
         yield
-
-
-@pytest.fixture
-def room():
-    return make_room()
 
 
 def test_the_form_starts_a_run_and_its_page_shows_what_came_of_it(room, practice) -> None:

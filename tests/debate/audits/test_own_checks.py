@@ -9,10 +9,9 @@ from debate.models import AuditItem, DebateRun, TrialItem, TrialKind
 from debate.runs.configuration import BadConfig, RunConfig, check
 from debate.tasks import close_run
 from kit.runs.models import RunStatus
-from llm import endpoints
 from tests.annotate.world import masked, signed_in
 from tests.debate.runs.making import hold, pool_of
-from tests.factories import make_benchmark, make_member
+from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,17 +22,6 @@ DISPUTED, AGREED = [6], [1, 2, 3, 9]
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
-
-
-@pytest.fixture
-def endpoint() -> Any:
-    with endpoints.practice_if_unconfigured() as found:
-        yield found
-
-
-@pytest.fixture
-def benchmark() -> Any:
-    return make_benchmark()
 
 
 def run_with(benchmark: Any, endpoint: Any, *overlaps: int, **checks: int) -> DebateRun:

@@ -17,9 +17,8 @@ from debate.runs.configuration import BadConfig, LaraOptions, RunConfig, check
 from debate.tasks import run_debates
 from kit.runs.models import RunStatus
 from kit.runs.moves import cancel_run, pause_run, resume_run
-from llm import endpoints
 from tests.debate.runs.making import hold, pool_of
-from tests.factories import make_benchmark, make_member
+from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,17 +26,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
-
-
-@pytest.fixture
-def endpoint() -> Any:
-    with endpoints.practice_if_unconfigured() as found:
-        yield found
-
-
-@pytest.fixture
-def benchmark() -> Any:
-    return make_benchmark()
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from debate.models import Debate, DebateFlag
 from kit.lists.csvfile import harmless
 from llm.models import Call
 from tests.debate.runs.test_screens import (  # noqa: F401  (fixtures)
-    benchmark,
     client,
     make_debate,
     make_run,
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def run(benchmark) -> Any:  # noqa: F811
+def run(benchmark) -> Any:
     return make_run(benchmark, status="done")
 
 
@@ -177,7 +176,7 @@ def make_case(debate: Debate, **fields: Any) -> EscalationCase:
     return case
 
 
-def test_an_admin_who_votes_is_led_to_the_case_and_told_nothing(benchmark, run) -> None:  # noqa: F811
+def test_an_admin_who_votes_is_led_to_the_case_and_told_nothing(benchmark, run) -> None:
     debate = make_debate(run, "escalated")
     case = make_case(debate, votes_in=2)
     voter = Client()

@@ -14,7 +14,7 @@ from debate.models import Debate, Turn
 from debate.references import reference_called
 from debate.results.report import report
 from debate.runs.trajectories import trajectories
-from tests.debate.runs.test_screens import benchmark, client, make_debate, make_run, text, url  # noqa: F401
+from tests.debate.runs.test_screens import client, make_debate, make_run, text, url  # noqa: F401
 from tests.debate.runs.test_screens_room import make_call
 from tests.factories import make_gold, make_passage, make_query
 
@@ -24,7 +24,7 @@ GIVEN = [1, 1, 1, None, 0, 0, 0, 0, 1, None]
 
 
 @pytest.fixture
-def run(benchmark) -> Any:  # noqa: F811
+def run(benchmark) -> Any:
     """The worked example of docs/protocol.md 6.9, its reference an imported gold."""
     run = make_run(benchmark, status="done")
     query = make_query(benchmark, "7")
@@ -98,7 +98,7 @@ def make_turn(debate: Debate, number: int, agent: str, label: int | None, **fiel
     )
 
 
-def test_time_is_summed_and_each_rounds_slowest(benchmark) -> None:  # noqa: F811
+def test_time_is_summed_and_each_rounds_slowest(benchmark) -> None:
     run = make_run(benchmark)
     debate = make_debate(run, "agreed", label=1, round=2)
     seconds = {(1, "A"): 4.0, (1, "B"): 3.0, (2, "A"): 5.0, (2, "B"): 1.0}
@@ -111,7 +111,7 @@ def test_time_is_summed_and_each_rounds_slowest(benchmark) -> None:  # noqa: F81
     assert [cell.value for cell in row[1:]] == [1, 13.0, 9.0, None]
 
 
-def test_agreements_are_followed_through_later_rounds(benchmark) -> None:  # noqa: F811
+def test_agreements_are_followed_through_later_rounds(benchmark) -> None:
     """The five pairs of docs/protocol.md 6.10."""
     run = make_run(benchmark)
     query = make_query(benchmark, "7")

@@ -28,21 +28,6 @@ def _endpoint(settings) -> None:
 
 
 @pytest.fixture
-def benchmark() -> Any:
-    return make_benchmark()
-
-
-@pytest.fixture
-def pool(benchmark) -> Any:
-    return make_pool(benchmark, (make_query(benchmark), make_passage(benchmark)))
-
-
-@pytest.fixture
-def admin(benchmark) -> Any:
-    return make_member(benchmark, "admin", "admin")
-
-
-@pytest.fixture
 def api(admin) -> Client:
     return script(admin)
 

@@ -3,7 +3,6 @@
 import json
 from decimal import Decimal
 from io import StringIO
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -14,7 +13,7 @@ from debate.runs.planning import plan_run
 from kit.errors import Refused
 from llm import endpoints
 from tests.debate.runs.test_api import script, send, start
-from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
+from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db
 
@@ -31,16 +30,6 @@ def _endpoints(settings, tmp_path) -> None:
     place = {"base_url": "https://two.example/v1", "api_key": "sk-two"}
     other.write_text(json.dumps([{"name": "two", "default_model": "qwen", **place}]))
     settings.ASSAY_ENDPOINTS = str(other)
-
-
-@pytest.fixture
-def benchmark() -> Any:
-    return make_benchmark()
-
-
-@pytest.fixture
-def pool(benchmark) -> Any:
-    return make_pool(benchmark, (make_query(benchmark), make_passage(benchmark)))
 
 
 @pytest.fixture

@@ -28,7 +28,6 @@ from llm.models import Call
 from tests.debate.answering import answering, turn
 from tests.debate.runs.making import drive, hold, outcomes, pool_of
 from tests.factories import (
-    make_benchmark,
     make_gold,
     make_member,
     make_passage,
@@ -42,17 +41,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
-
-
-@pytest.fixture
-def endpoint():
-    with endpoints.practice_if_unconfigured() as found:
-        yield found
-
-
-@pytest.fixture
-def benchmark():
-    return make_benchmark()
 
 
 def labels() -> set[tuple]:

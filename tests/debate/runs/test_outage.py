@@ -16,7 +16,7 @@ from kit.runs.moves import pause_run, resume_run
 from llm import endpoints
 from llm.models import Call
 from tests.debate.answering import SOON, answering, turn
-from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
+from tests.factories import make_passage, make_pool, make_query
 from tests.llm.stub import Step, status
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,16 +30,6 @@ def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
     monkeypatch.setattr("llm.limits.FIRST_WAIT_S", 0.01)
     monkeypatch.setattr("llm.limits.LONGEST_WAIT_S", 0.05)
-
-
-@pytest.fixture
-def benchmark() -> Any:
-    return make_benchmark()
-
-
-@pytest.fixture
-def admin(benchmark) -> Any:
-    return make_member(benchmark, "admin", "admin")
 
 
 def run_of(benchmark: Any, count: int) -> DebateRun:

@@ -12,7 +12,6 @@ from debate.runs.configuration import ModelChoice, RunConfig, check
 from debate.runs.planning import plan_run, start_planned
 from debate.runs.presets import PRESETS, equal_votes, preset_config
 from kit.errors import Refused
-from llm import endpoints
 from llm.models import Call
 from tests.debate.answering import answering, turn
 from tests.debate.runs.making import drive, hold, pool_of
@@ -24,12 +23,6 @@ L, Q = ModelChoice("llama", "one"), ModelChoice("qwen", "two")
 @pytest.fixture(autouse=True)
 def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
-
-
-@pytest.fixture
-def endpoint():
-    with endpoints.practice_if_unconfigured() as found:
-        yield found
 
 
 def config(name: str) -> RunConfig:

@@ -12,7 +12,6 @@ from kit.errors import Refused
 from kit.models import Event
 from kit.runs.models import RunStatus
 from kit.runs.moves import cancel_run, pause_run, resume_run
-from llm import endpoints
 from llm.models import Call
 from tests.factories import (
     make_benchmark,
@@ -31,17 +30,6 @@ WORDS = ["moths", "roll", "their", "backs", "toward", "any", "lamp", "and", "fly
 
 def passage_text(overlap: int) -> str:
     return " ".join(WORDS[:overlap]) + " beside other things."
-
-
-@pytest.fixture
-def endpoint():
-    with endpoints.practice_if_unconfigured() as found:
-        yield found
-
-
-@pytest.fixture
-def benchmark():
-    return make_benchmark()
 
 
 def pool_of(benchmark, *overlaps: int):

@@ -23,11 +23,6 @@ PRACTICE = "http://127.0.0.1:9/v1"
 
 
 @pytest.fixture
-def benchmark() -> Any:
-    return make_benchmark()
-
-
-@pytest.fixture
 def client(benchmark) -> Client:
     client = Client()
     client.force_login(make_member(benchmark, "admin", "admin"))

@@ -17,7 +17,6 @@ from kit.runs.sharing import new_group
 from llm.ledger.accounts import open_account
 from llm.models import Call
 from tests.debate.runs.test_screens import (  # noqa: F401  (fixtures)
-    benchmark,
     client,
     make_debate,
     make_outcomes,
@@ -171,7 +170,7 @@ def test_spending_adds_up_the_calls_and_looks_ahead(client, benchmark) -> None: 
     assert text(part).startswith('<section id="spending"')
 
 
-def test_time_left_follows_the_pace(benchmark) -> None:  # noqa: F811
+def test_time_left_follows_the_pace(benchmark) -> None:
     now = timezone.now()
     run = make_run(benchmark, status="running", started_at=now - timedelta(seconds=60))
     for _ in range(3):
@@ -193,7 +192,7 @@ def test_flags_are_counted_and_lead_to_their_rows(client, benchmark) -> None:  #
     assert "A reason of more than 100 words: 4" in page
 
 
-def test_what_turns_are_flagged_with_is_noted_with_them(benchmark) -> None:  # noqa: F811
+def test_what_turns_are_flagged_with_is_noted_with_them(benchmark) -> None:
     run = make_run(benchmark)
     debate = make_debate(run)
     DebateFlag.objects.create(run=run, debate=debate, flag="of an earlier try")

@@ -25,28 +25,12 @@ from llm.models import Call
 from tests.annotate.world import signed_in
 from tests.debate.runs.test_run import hold, passage_text, pool_of
 from tests.debate.runs.test_screens import make_debate, make_run
-from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
+from tests.factories import make_benchmark, make_gold, make_passage, make_query
 from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = (PROMPTS / "debate_turn.txt").read_text(encoding="utf-8")
 OTHER = TEXT + "\nBe brief.\n"
-
-
-@pytest.fixture
-def endpoint() -> Any:
-    with endpoints.practice_if_unconfigured() as found:
-        yield found
-
-
-@pytest.fixture
-def benchmark() -> Any:
-    return make_benchmark()
-
-
-@pytest.fixture
-def admin(benchmark) -> Any:
-    return make_member(benchmark, "admin", "admin")
 
 
 @pytest.fixture

@@ -17,16 +17,11 @@ from kit.models import Event
 from llm import endpoints
 from llm.models import Call
 from tests.debate.answering import answering
-from tests.evaluation.agents.room import Place, make_place
+from tests.evaluation.agents.room import Place
 from tests.factories import make_ranking
 from tests.llm.stub import completion, page, status
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def place(settings, tmp_path) -> Place:
-    return make_place(settings, tmp_path)
 
 
 def judged(place: Place, run: AgentRun | None, **options) -> JudgeRun:

@@ -10,15 +10,9 @@ from django.core.management import CommandError, call_command
 from evaluation.agents.models import AgentItem
 from evaluation.agents.trust.calibration import charts, stated, states_any, tables
 from tests.annotate.world import signed_in
-from tests.evaluation.agents.room import Place, make_place
 from tests.evaluation.agents.test_agent_screens import judged
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def place(settings, tmp_path) -> Place:
-    return make_place(settings, tmp_path)
 
 
 def state(item: AgentItem, *confidences: float | None) -> None:

@@ -29,16 +29,11 @@ from kit.runs.polling import due_runs
 from llm import endpoints
 from tests.debate.answering import answering
 from tests.evaluation.agents.guesting import Guest, guests_of, let_in, opened
-from tests.evaluation.agents.room import POINTS, REFERENCE, Place, make_place
+from tests.evaluation.agents.room import POINTS, REFERENCE
 from tests.llm.stub import completion, page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LIGHT = "insects light"
-
-
-@pytest.fixture
-def place(settings, tmp_path) -> Place:
-    return make_place(settings, tmp_path)
 
 
 @pytest.fixture

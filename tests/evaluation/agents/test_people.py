@@ -19,15 +19,10 @@ from kit.errors import Refused
 from tests.annotate.test_api import script
 from tests.annotate.voting.test_blind_worlds import answer_of
 from tests.annotate.world import signed_in
-from tests.evaluation.agents.room import Place, make_place
+from tests.evaluation.agents.room import Place
 from tests.evaluation.agents.test_agent_screens import judged
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def place(settings, tmp_path) -> Place:
-    return make_place(settings, tmp_path)
 
 
 def drawn(place: Place, *runs, **options):

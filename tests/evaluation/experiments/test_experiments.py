@@ -36,11 +36,6 @@ SECOND = [1, 1, 0, 1, 0, 0, 0, 0, 0, 0]
 
 
 @pytest.fixture
-def benchmark() -> Any:
-    return make_benchmark()
-
-
-@pytest.fixture
 def admin(benchmark) -> Any:
     return make_member(benchmark, "admin", "admin")
 

@@ -20,7 +20,7 @@ from evaluation.published.services import (
 )
 from evaluation.scores.sheets import latest
 from tests.evaluation.conftest import label, release_into
-from tests.evaluation.experiments.test_experiments import admin, benchmark, client, runs
+from tests.evaluation.experiments.test_experiments import admin, client, runs
 from tests.evaluation.leaderboard.test_leaderboard import score
 from tests.factories import (
     make_benchmark,
@@ -31,7 +31,7 @@ from tests.factories import (
     make_ranking,
 )
 
-__all__ = ["admin", "benchmark", "client", "runs"]
+__all__ = ["admin", "client", "runs"]
 pytestmark = pytest.mark.django_db
 SETS = ("msmarco", "nq", "lifestyle", "recreation", "science", "technology", "writing")
 

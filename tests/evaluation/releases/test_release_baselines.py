@@ -20,7 +20,7 @@ from llm import endpoints
 from tests.corpus.cleaning.rooms import clean
 from tests.debate.runs.making import hold, pool_of
 from tests.evaluation.conftest import release_into
-from tests.factories import make_benchmark, make_gold, make_member
+from tests.factories import make_gold, make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -34,11 +34,6 @@ def _write_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def endpoint() -> Any:
     with endpoints.practice_if_unconfigured() as found:
         yield found
-
-
-@pytest.fixture
-def benchmark() -> Benchmark:
-    return make_benchmark()
 
 
 def simulated(benchmark: Benchmark, endpoint: Any, **options: Any) -> DebateRun:
