@@ -3,18 +3,19 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from annotate.answers.comparing import SEED, SIZE, close_comparison, draw_comparison
 from annotate.answers.report import report
 from annotate.models import AnswerComparison
 from annotate.rights import named_admin
 from corpus.management.named import benchmark_named
+from kit.commands import VerbCommand
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Print the report of a closed blind comparison of people's and a model's reference "
         "answers, the newest where none is named. With --draw, draw one; with --close, end it."
@@ -31,21 +32,18 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["slug"])
-        try:
-            if options["draw"]:
-                access = named_admin(benchmark, options["person"])
-                made = draw_comparison(access=access, size=options["size"], seed=options["seed"])
-                self.stdout.write(f"Comparison {made.pk} is drawn: {made.pairs.count()} queries")
-                return
-            rows, pk = AnswerComparison.objects.filter(benchmark=benchmark), options["comparison"]
-            found = rows.first() if pk is None else rows.filter(pk=pk).first()
-            if found is None:
-                raise Refused("There is no such comparison here. --draw one.")
-            if options["close"]:
-                close_comparison(comparison=found, access=named_admin(benchmark, options["person"]))
-                found.refresh_from_db()
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
+        if options["draw"]:
+            access = named_admin(benchmark, options["person"])
+            made = draw_comparison(access=access, size=options["size"], seed=options["seed"])
+            self.stdout.write(f"Comparison {made.pk} is drawn: {made.pairs.count()} queries")
+            return
+        rows, pk = AnswerComparison.objects.filter(benchmark=benchmark), options["comparison"]
+        found = rows.first() if pk is None else rows.filter(pk=pk).first()
+        if found is None:
+            raise Refused("There is no such comparison here. --draw one.")
+        if options["close"]:
+            close_comparison(comparison=found, access=named_admin(benchmark, options["person"]))
+            found.refresh_from_db()
         if found.closed_at is None:
             raise CommandError(
                 f"Comparison {found.pk} is open: nobody sees whose answers were rated. --close it "

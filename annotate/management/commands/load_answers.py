@@ -4,16 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from annotate.answers.short import take_reference_answers
 from corpus.imports.answers import load_answers
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
-from kit.errors import Refused
+from kit.commands import VerbCommand
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Write short answers of a benchmark's queries, by which debates judge: those of a file "
         "(JSON lines of id and answers, or lines of id, tab, answer), or the reference answers."
@@ -41,13 +41,10 @@ class Command(BaseCommand):
             raise CommandError("--replace goes with a FILE; --from-reference replaces nothing.")
         benchmark = benchmark_named(slug)
         domain = options["domain"]
-        try:
-            if path is None:
-                counts = take_reference_answers(benchmark=benchmark, domain=domain, actor=None)
-            else:
-                counts = self._load(benchmark, path, domain, replace=options["replace"])
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
+        if path is None:
+            counts = take_reference_answers(benchmark=benchmark, domain=domain, actor=None)
+        else:
+            counts = self._load(benchmark, path, domain, replace=options["replace"])
         if options["json"]:
             self.stdout.write(json.dumps(counts))
             return

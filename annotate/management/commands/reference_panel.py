@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from annotate.models import ReferencePanel
 from annotate.panels.report import panel_sheets
@@ -10,10 +10,10 @@ from annotate.panels.services import close_panel, draw_panel, open_panel
 from annotate.rights import named_admin
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, Pool
-from kit.errors import Refused
+from kit.commands import VerbCommand
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Draw a reference panel: random queries of each domain, one random pooled passage of "
         "each, for experts to label. Prints its number. With --panel, open or close it, or print "
@@ -38,17 +38,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["benchmark"])
-        try:
-            panel = self._panel(benchmark, options)
-            if options["open"]:
-                access = named_admin(benchmark, options["person"])
-                open_panel(panel=panel, access=access, without_hints=options["without_hints"])
-                self.stdout.write(f"Panel {panel.pk} is open")
-            if options["close"]:
-                close_panel(panel=panel, access=named_admin(benchmark, options["person"]))
-                self.stdout.write(f"Panel {panel.pk} is closed, {panel.dropped} items given up")
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
+        panel = self._panel(benchmark, options)
+        if options["open"]:
+            access = named_admin(benchmark, options["person"])
+            open_panel(panel=panel, access=access, without_hints=options["without_hints"])
+            self.stdout.write(f"Panel {panel.pk} is open")
+        if options["close"]:
+            close_panel(panel=panel, access=named_admin(benchmark, options["person"]))
+            self.stdout.write(f"Panel {panel.pk} is closed, {panel.dropped} items given up")
         if options["panel"] and not (options["open"] or options["close"]):
             self._report(panel)
 

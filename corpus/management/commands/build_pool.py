@@ -3,16 +3,16 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, Pool, RetrievalRun
 from corpus.pools.builds import build_pool
 from corpus.versions.services import called
-from kit.errors import Refused
+from kit.commands import VerbCommand
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Build a pool: the union of the first passages of retrieval runs, without the gold. "
         "Load runs with load_benchmark first."
@@ -32,16 +32,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["benchmark"])
-        try:
-            pool = build_pool(
-                benchmark=benchmark,
-                runs=_runs(benchmark, options["corpus_version"], options["runs"]),
-                depth=options["depth"],
-                name=options["name"],
-                actor=None,
-            )
-        except Refused as refusal:
-            raise CommandError(str(refusal)) from None
+        pool = build_pool(
+            benchmark=benchmark,
+            runs=_runs(benchmark, options["corpus_version"], options["runs"]),
+            depth=options["depth"],
+            name=options["name"],
+            actor=None,
+        )
         self._report(pool, as_json=options["json"])
 
     def _report(self, pool: Pool, *, as_json: bool) -> None:

@@ -5,7 +5,7 @@ import sys
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.cleaning.forecast import forecast
 from corpus.cleaning.services import (
@@ -19,12 +19,13 @@ from corpus.cleaning.services import (
 from corpus.cleaning.tasks import drive_claimed
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CleaningPreset, CleaningRun, CorpusVersion, ViolationPolicy
+from kit.commands import VerbCommand
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from llm import endpoints
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Make a new corpus version by cleaning another one. Without a configured endpoint the "
         "practice model is started for the length of the command."
@@ -66,20 +67,17 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["benchmark"])
-        try:
-            with endpoints.practice_if_unconfigured("cleaner") as first:
-                # The models of the roles, unless one is named: that is asked at the first endpoint.
-                endpoint = None if by_role() and not options["model"] else first
-                if options["forecast"]:
-                    self._forecast(benchmark, endpoint, options)
-                    return
-                run = _claimed(benchmark, endpoint, options)
-                runs = [run, *following(run)]
-                for each in runs:
-                    if each is run or each.claim():
-                        drive_claimed(each)
-        except Refused as refusal:
-            raise CommandError(str(refusal)) from None
+        with endpoints.practice_if_unconfigured("cleaner") as first:
+            # The models of the roles, unless one is named: that is asked at the first endpoint.
+            endpoint = None if by_role() and not options["model"] else first
+            if options["forecast"]:
+                self._forecast(benchmark, endpoint, options)
+                return
+            run = _claimed(benchmark, endpoint, options)
+            runs = [run, *following(run)]
+            for each in runs:
+                if each is run or each.claim():
+                    drive_claimed(each)
         done = [self._report(each, as_json=options["json"]) for each in runs]
         if not all(done):
             sys.exit(1)

@@ -5,7 +5,7 @@ import json
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.computing import services as computing
 from corpus.computing.config import BY_DOCUMENT
@@ -13,7 +13,7 @@ from corpus.computing.models import Method
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
 from corpus.versions.services import called
-from kit.errors import Refused
+from kit.commands import VerbCommand
 from kit.runs.models import LostLease, RunStatus
 from llm import endpoints
 
@@ -23,7 +23,7 @@ _WHOLE = ("depth", "dimensions")
 _WORDS = ("endpoint", "model", "query_prefix", "document_prefix")
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Rank a benchmark's passages for every query and keep the lists as a retrieval run. "
         "Without a configured endpoint, embeddings are those of the practice model."
@@ -60,21 +60,18 @@ class Command(BaseCommand):
             if needs_model
             else contextlib.nullcontext()
         ):
-            try:
-                version = called(benchmark, options["corpus_version"])
-                is_hybrid = options["method"] == Method.HYBRID
-                computation = computing.start(
-                    benchmark=benchmark,
-                    method=options["method"],
-                    config=_config(benchmark, version, options),
-                    version=None if is_hybrid else version,
-                    name=options["name"],
-                    budget_usd=_budget(options["budget"]),
-                    actor=None,
-                    claimed=True,
-                )
-            except Refused as refusal:
-                raise CommandError(refusal.message) from None
+            version = called(benchmark, options["corpus_version"])
+            is_hybrid = options["method"] == Method.HYBRID
+            computation = computing.start(
+                benchmark=benchmark,
+                method=options["method"],
+                config=_config(benchmark, version, options),
+                version=None if is_hybrid else version,
+                name=options["name"],
+                budget_usd=_budget(options["budget"]),
+                actor=None,
+                claimed=True,
+            )
             try:
                 computing.run_computation(computation)
             except KeyboardInterrupt:

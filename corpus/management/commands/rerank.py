@@ -4,13 +4,14 @@ import contextlib
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, RerankMethod, RerankRun, RetrievalRun
 from corpus.reranking.services import CHOICES, role_of, start_rerank
 from corpus.reranking.tasks import RERANKINGS
 from corpus.versions.services import called
+from kit.commands import VerbCommand
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from llm import endpoints
@@ -20,7 +21,7 @@ _NUMBERS = {"depth": int, "document_chars": int, "weight": float, "temperature":
             "group_size": int, "repeats": int, "seed": int}  # fmt: skip
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Rerank the first passages of a retrieval run; the outcome is a retrieval run, too. "
         "Without a configured endpoint the practice model reranks."
@@ -46,10 +47,7 @@ class Command(BaseCommand):
         benchmark, role = benchmark_named(options["slug"]), role_of(options["method"])
         asked = endpoints.practice_if_unconfigured(role) if role else contextlib.nullcontext()
         with asked as first:
-            try:
-                run = _start(benchmark, options, first)
-            except Refused as error:
-                raise CommandError(str(error)) from None
+            run = _start(benchmark, options, first)
             RERANKINGS.drive(run)
         run.refresh_from_db()
         found = {

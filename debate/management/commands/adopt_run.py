@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from debate.adoption.preview import preview_adoption
 from debate.adoption.services import adopt_run, undo_adoption
 from debate.filters.services import keep_pairs
 from debate.models import DebateRun
-from kit.errors import Refused
+from kit.commands import VerbCommand
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Let the trial labels of a finished run count, and bring its open pairs before people. "
         "With --undo, take that back. With --keep, make a pool of the pairs that a filter run did "
@@ -31,25 +31,22 @@ class Command(BaseCommand):
             raise CommandError(f"There is no run {options['run']}.")
         if options["name"] and not options["keep"]:
             raise CommandError("--name names the pool that --keep makes.")
-        try:
-            if options["keep"]:
-                pool = keep_pairs(run=run, name=options["name"], actor=None)
-                pairs = pool.provenance["pairs"]
-                self.stdout.write(f"Pool {pool.pk} ({pool.name}): {pairs} pairs kept")
-                return
-            if options["preview"]:
-                self._preview(run)
-                return
-            if options["undo"]:
-                undone = undo_adoption(run=run, actor=None)
-                self.stdout.write(
-                    f"Run {run.pk}: {undone['waiting']} labels are on trial again, "
-                    f"{undone['restored']} stand again, {undone['cases']} cases were withdrawn"
-                )
-                return
-            counts = adopt_run(run=run, actor=None)
-        except Refused as refusal:
-            raise CommandError(str(refusal)) from None
+        if options["keep"]:
+            pool = keep_pairs(run=run, name=options["name"], actor=None)
+            pairs = pool.provenance["pairs"]
+            self.stdout.write(f"Pool {pool.pk} ({pool.name}): {pairs} pairs kept")
+            return
+        if options["preview"]:
+            self._preview(run)
+            return
+        if options["undo"]:
+            undone = undo_adoption(run=run, actor=None)
+            self.stdout.write(
+                f"Run {run.pk}: {undone['waiting']} labels are on trial again, "
+                f"{undone['restored']} stand again, {undone['cases']} cases were withdrawn"
+            )
+            return
+        counts = adopt_run(run=run, actor=None)
         self.stdout.write(
             f"Run {run.pk}: {counts['standing']} labels stand now, {counts['weaker']} gave way to "
             f"weightier ones, {counts['cases']} cases were opened"

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db.models import Count
 
 from corpus.management.named import benchmark_named
@@ -11,14 +11,14 @@ from corpus.models import Benchmark
 from debate.answers.services import candidates, start_answers
 from debate.models import AnswerRun
 from debate.tasks import ANSWERS
-from kit.errors import Refused
+from kit.commands import VerbCommand
 from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.ledger.accounts import budget_of
 from llm.requests import EFFORTS
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Have a model write the reference answers of a benchmark's queries that are ready: with "
         "aspects, each with a gold passage. Without a configured endpoint the practice model "
@@ -43,10 +43,7 @@ class Command(BaseCommand):
         if options["domain"] and not benchmark.domains.filter(name=options["domain"]).exists():
             raise CommandError(f"There is no domain {options['domain']!r}.")
         with endpoints.practice_if_unconfigured("answerer") as first:
-            try:
-                run = _start(benchmark, options, first)
-            except Refused as error:
-                raise CommandError(str(error)) from None
+            run = _start(benchmark, options, first)
             ANSWERS.drive(run)
         run.refresh_from_db()
         states = run.items.order_by("state").values_list("state").annotate(count=Count("pk"))

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from annotate.models import ReferencePanel
 from debate.hints.services import start_hints
 from debate.tasks import HINTS
-from kit.errors import Refused
+from kit.commands import VerbCommand
 from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.ledger.accounts import budget_of
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Write one reason for and one against beside every item of a reference panel that has "
         "none. Without a configured endpoint the practice model writes them."
@@ -31,19 +31,16 @@ class Command(BaseCommand):
         if panel is None:
             raise CommandError(f"There is no panel {options['panel']}.")
         with endpoints.practice_if_unconfigured("agents") as first:
-            try:
-                named = options["endpoint"]
-                run = start_hints(
-                    panel=panel,
-                    endpoint=endpoints.get(named) if named else first,
-                    actor=None,
-                    access=None,
-                    model=options["model"],
-                    budget_usd=budget_of(options["budget"]),
-                    claimed=True,
-                )
-            except Refused as error:
-                raise CommandError(str(error)) from None
+            named = options["endpoint"]
+            run = start_hints(
+                panel=panel,
+                endpoint=endpoints.get(named) if named else first,
+                actor=None,
+                access=None,
+                model=options["model"],
+                budget_usd=budget_of(options["budget"]),
+                claimed=True,
+            )
             HINTS.drive(run)
         run.refresh_from_db()
         bare = panel.items.without_hints().count()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
@@ -11,11 +11,12 @@ from evaluation.rag.models import RagRun
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.services import start_answers
 from evaluation.tasks import RAG
+from kit.commands import VerbCommand
 from kit.errors import Refused
 from llm import endpoints
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Let a model answer a benchmark's queries from the first passages of its retrieval runs, "
         "without any, and from the gold. Without a configured endpoint the practice model answers."
@@ -43,10 +44,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["slug"])
         with endpoints.practice_if_unconfigured("answerer") as first:
-            try:
-                run = _start(benchmark, options, first)
-            except Refused as error:
-                raise CommandError(str(error)) from None
+            run = _start(benchmark, options, first)
             RAG.drive(run)
         more = {"name": run.name, "sources": list(run.sources.values_list("name", flat=True))}
         tell(self, run, run.answers.all(), "RAG run", as_json=options["json"], **more)

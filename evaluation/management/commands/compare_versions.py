@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CorpusVersion
@@ -20,11 +20,12 @@ from evaluation.leaderboard.before_after import (
 from evaluation.management.commands.leaderboard import current_sheet
 from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores.services import GoldView
+from kit.commands import VerbCommand
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Compare the retrieval runs of two corpus versions, system by system, each over its own "
         "corpus or over the passages that both hold. What is not scored yet is scored here."
@@ -44,10 +45,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["slug"])
-        try:
-            found = _compared(benchmark, options)
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
+        found = _compared(benchmark, options)
         if options["json"]:
             self.stdout.write(json.dumps(as_data([systems_table(found)])[0]))
             return

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.rag.grading import start_grading
 from evaluation.rag.protocol.grading import PROFILES, STRICT
 from evaluation.tasks import GRADES
-from kit.errors import Refused
+from kit.commands import VerbCommand
 from llm import endpoints
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Let a model grade generated answers: True or False for short ones, 0 to 100 for long "
         "ones. Several models are several gradings, whose majority and agreement rag_align prints."
@@ -33,10 +33,7 @@ class Command(BaseCommand):
         if rag_run is None:
             raise CommandError("There is no such RAG run; answer_run makes one.")
         with endpoints.practice_if_unconfigured("grader") as first:
-            try:
-                asked = asking_options(options, first)
-                run = start_grading(rag_run=rag_run, profile=options["profile"], **asked)
-            except Refused as error:
-                raise CommandError(str(error)) from None
+            asked = asking_options(options, first)
+            run = start_grading(rag_run=rag_run, profile=options["profile"], **asked)
             GRADES.drive(run)
         tell(self, run, run.grades.all(), "Grading", as_json=options["json"], rag_run=rag_run.pk)

@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from corpus.management.named import benchmark_named
 from evaluation.agents.exchange import import_traces
-from kit.errors import Refused
+from kit.commands import VerbCommand
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Import records of agents' runs: a JSONL file, a JSON file or a folder of them, in the "
         "shape of Bright-Pro's code or of its released traces, of BrowseComp-Plus, or as "
@@ -25,15 +25,12 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="of the run")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            run = import_traces(
-                benchmark=benchmark_named(options["slug"]),
-                path=options["path"],
-                retriever=options["retriever"],
-                domain=options["domain"],
-                name=options["name"],
-                actor=None,
-            )
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
+        run = import_traces(
+            benchmark=benchmark_named(options["slug"]),
+            path=options["path"],
+            retriever=options["retriever"],
+            domain=options["domain"],
+            name=options["name"],
+            actor=None,
+        )
         self.stdout.write(f"Agent run {run.pk}, {run.name}: {run.total} traces")

@@ -3,7 +3,7 @@
 import csv
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
@@ -14,12 +14,13 @@ from evaluation.agents.trust.bridges import SEED, SIZE, start_bridge
 from evaluation.agents.trust.report import tables_of
 from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.tasks import JUDGES
+from kit.commands import VerbCommand
 from kit.errors import Refused
 from kit.lists.report_tables import as_data, csv_header, csv_rows
 from llm import endpoints
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Let a model judge the answers of an agent run by the aspects of each query; with --trial "
         "try the judge itself on reference answers, their openings and a platitude; with "
@@ -45,10 +46,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["slug"])
         with endpoints.practice_if_unconfigured("grader") as first:
-            try:
-                run = _start(benchmark, options, first)
-            except Refused as error:
-                raise CommandError(str(error)) from None
+            run = _start(benchmark, options, first)
             JUDGES.drive(run)
         sheets = tables_of(run)
         more: dict[str, Any] = {"agent_run": run.agent_run_id, "tables": as_data(sheets)}

@@ -3,16 +3,17 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from annotate.grading.services import PEOPLE, SEED, SIZE, close_sample
 from annotate.rights import named_admin
 from corpus.management.named import benchmark_named
 from evaluation.agents.trust.people import draw_sample, samples
+from kit.commands import VerbCommand
 from kit.errors import Refused
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Print how far people have scored samples of agents' answers. With --draw, draw one from "
         "the runs that are named with --run; with --close, ask nobody about the sample any more."
@@ -30,19 +31,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["slug"])
-        try:
-            if options["draw"]:
-                runs = list(benchmark.agent_runs.filter(pk__in=options["run"]))
-                given = {name: options[name] for name in ("size", "seed", "people")}
-                access = named_admin(benchmark, options["person"])
-                draw_sample(access=access, runs=runs, **given)
-            elif options["close"]:
-                found = samples(benchmark).filter(pk=options["close"]).first()
-                if found is None:
-                    raise Refused("There is no such sample here.")
-                close_sample(sample=found, access=named_admin(benchmark, options["person"]))
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
+        if options["draw"]:
+            runs = list(benchmark.agent_runs.filter(pk__in=options["run"]))
+            given = {name: options[name] for name in ("size", "seed", "people")}
+            access = named_admin(benchmark, options["person"])
+            draw_sample(access=access, runs=runs, **given)
+        elif options["close"]:
+            found = samples(benchmark).filter(pk=options["close"]).first()
+            if found is None:
+                raise Refused("There is no such sample here.")
+            close_sample(sample=found, access=named_admin(benchmark, options["person"]))
         columns = ("pk", "seed", "people", "drawn", "scored", "given", "closed_at")
         names = ("sample", "seed", "people", "answers", "scored", "grades", "closed")
         rows = [

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CorpusVersion
@@ -13,12 +13,13 @@ from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores import sheets
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView
+from kit.commands import VerbCommand
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from kit.runs.models import RunStatus
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Score every retrieval run of a benchmark under its three golds, keep the scores for the "
         "screens, and print one board. What was scored already and has not changed is read."
@@ -36,15 +37,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["slug"])
-        try:
-            version = called(benchmark, options["corpus_version"])
-            asked = {"metric": options["metric"], "profile": options["profile"]}
-            sheet = current_sheet(benchmark, version, **asked)
-            board = leaderboard.leaderboard_of(
-                sheet, metric=options["metric"], view=options["view"]
-            )
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
+        version = called(benchmark, options["corpus_version"])
+        asked = {"metric": options["metric"], "profile": options["profile"]}
+        sheet = current_sheet(benchmark, version, **asked)
+        board = leaderboard.leaderboard_of(sheet, metric=options["metric"], view=options["view"])
         if options["json"]:
             self.stdout.write(json.dumps(as_data([leaderboard.as_table(board)])[0]))
             return

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from evaluation.models import Release
 from evaluation.releases.pushing import carry_out, start_push
-from kit.errors import Refused
+from kit.commands import VerbCommand
 from kit.runs.models import RunStatus
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = "Push a built release to a dataset repository of a hub, with the token in HF_TOKEN."
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -29,10 +29,7 @@ class Command(BaseCommand):
         release = Release.objects.filter(benchmark__slug=slug, version=version).first()
         if release is None:
             raise CommandError(f"There is no release {version} of “{slug}”.")
-        try:
-            push = start_push(release=release, repository=options["to"], actor=None, claimed=True)
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
+        push = start_push(release=release, repository=options["to"], actor=None, claimed=True)
         carry_out(push)
         push.refresh_from_db()
         if push.status != RunStatus.DONE:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
@@ -13,12 +13,13 @@ from evaluation.agents.protocol.tools import TOKENIZERS
 from evaluation.agents.services import candidates, retrievers, start_agent
 from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.tasks import AGENTS
+from kit.commands import VerbCommand
 from kit.errors import Refused
 from llm import endpoints
 from llm.ledger.accounts import budget_of
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Let a search agent answer a benchmark's queries over a retrieval run that was computed "
         "here. Without a configured endpoint the practice model searches; with --guest an agent "
@@ -46,17 +47,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["slug"])
-        try:
-            if self._let_guests(benchmark, options):
-                return
-        except Refused as error:
-            raise CommandError(str(error)) from None
+        if self._let_guests(benchmark, options):
+            return
         with endpoints.practice_if_unconfigured("agents") as first:
-            try:
-                asked = asking_options(options, first) | _asked(benchmark, options)
-                run = start_agent(**asked)
-            except Refused as error:
-                raise CommandError(str(error)) from None
+            asked = asking_options(options, first) | _asked(benchmark, options)
+            run = start_agent(**asked)
             AGENTS.drive(run)
         faults = dict(run.items.exclude(error="").values_list("query__qid", "error"))
         more = {"name": run.name, "faults": faults}

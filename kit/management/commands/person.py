@@ -3,13 +3,13 @@
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from kit.account import people
-from kit.errors import Refused
+from kit.commands import VerbCommand
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = "Change or erase an account; what the person decided stays."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,18 +38,15 @@ class Command(BaseCommand):
         person = User.objects.filter(username=options["username"]).first()
         if person is None:
             raise CommandError(f"There is no person named {options['username']!r}.")
-        try:
-            if options["rename"]:
-                people.rename(person=person, actor=None, username=options["rename"])
-            elif options["erase"]:
-                self.stdout.write(people.erase(person=person, actor=None))
-            elif name := options["header_name"]:
-                people.name_by_proxy(person=person, name=name)
-            elif options["take_factor"]:
-                people.take_factor(person=person, actor=None)
-            elif options["deactivate"]:
-                people.deactivate(person=person, actor=None)
-            else:
-                people.reactivate(person=person, actor=None)
-        except Refused as error:
-            raise CommandError(error.message) from error
+        if options["rename"]:
+            people.rename(person=person, actor=None, username=options["rename"])
+        elif options["erase"]:
+            self.stdout.write(people.erase(person=person, actor=None))
+        elif name := options["header_name"]:
+            people.name_by_proxy(person=person, name=name)
+        elif options["take_factor"]:
+            people.take_factor(person=person, actor=None)
+        elif options["deactivate"]:
+            people.deactivate(person=person, actor=None)
+        else:
+            people.reactivate(person=person, actor=None)
