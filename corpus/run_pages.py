@@ -149,6 +149,24 @@ class RunPages(Generic[RunT]):
         show = htmx.invalid if form.is_bound else htmx.render
         return show(request, template, self._around(access) | {"form": form} | more)
 
+    def press(
+        self,
+        request: HttpRequest,
+        form: forms.Form,
+        start: Callable[..., RunT],
+        *,
+        said: str,
+        back: str,
+    ) -> HttpResponse:
+        """Setting one up by a small form on another page, `back`, which says what is refused."""
+        with htmx.refusal_shown(request):
+            if not form.is_valid():
+                raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
+            run = start(**form.cleaned_data)
+            messages.success(request, said)
+            return htmx.redirect(request, self.url(run))
+        return htmx.redirect(request, back)
+
     def forecast(
         self, request: HttpRequest, access: Access, found: Mapping[str, Any] | None, **words: str
     ) -> HttpResponse:

@@ -4,7 +4,6 @@ import json
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
@@ -337,15 +336,13 @@ def get_judge_run(access: Access, pk: int) -> JudgeRun:
 
 
 def _judge(request: HttpRequest, access: Access, run: AgentRun | None) -> HttpResponse:
-    form = JudgeForm(request.POST)
-    with htmx.refusal_shown(request):
-        if not form.is_valid():
-            raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
-        made = start_judge(access, run, dict(form.cleaned_data))
-        messages.success(request, "The judge has begun.")
-        return htmx.redirect(request, JUDGES.url(made))
-    back = RUNS.url(run) if run else f"/b/{access.benchmark.slug}/agents/"
-    return htmx.redirect(request, back)
+    return JUDGES.press(
+        request,
+        JudgeForm(request.POST),
+        lambda **given: start_judge(access, run, given),
+        said="The judge has begun.",
+        back=RUNS.url(run) if run else reverse("agent-runs", args=[access.benchmark.slug]),
+    )
 
 
 RUNS = PayingPages(

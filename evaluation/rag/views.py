@@ -3,7 +3,6 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
@@ -170,13 +169,13 @@ def rag_grade(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Let a model grade the run's answers."""
     access = enter(request.user, slug, Role.ADMIN)
     run, form = get_run(access, pk), GradeForm(request.POST)
-    with htmx.refusal_shown(request):
-        if not form.is_valid():
-            raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
-        made = start_grading(access, run, dict(form.cleaned_data))
-        messages.success(request, "The grading has begun.")
-        return htmx.redirect(request, GRADINGS.url(made))
-    return htmx.redirect(request, RUNS.url(run))
+    return GRADINGS.press(
+        request,
+        form,
+        lambda **given: start_grading(access, run, given),
+        said="The grading has begun.",
+        back=RUNS.url(run),
+    )
 
 
 @require_GET

@@ -54,7 +54,7 @@ class AskingSerializer(PayingSerializer):
     )
 
 
-class ForecastSerializer(serializers.Serializer):
+class RunForecastSerializer(serializers.Serializer):
     """What a run is likely to take; `usd` is null where no price is known."""
 
     queries = serializers.IntegerField()

@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -28,7 +27,6 @@ from evaluation.agents.trust.forms import BridgeForm
 from evaluation.agents.trust.report import tables_of
 from evaluation.agents.views import JUDGES, READERS, chosen, get_judge_run
 from kit import htmx
-from kit.errors import Refused
 from kit.lists.csvfile import table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Table
@@ -133,13 +131,13 @@ def judge_bridge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Let another judge judge some of these answers again."""
     access = enter(request.user, slug, Role.ADMIN)
     run, form = get_judge_run(access, pk), BridgeForm(request.POST)
-    with htmx.refusal_shown(request):
-        if not form.is_valid():
-            raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
-        made = bridge(access, run, dict(form.cleaned_data))
-        messages.success(request, "The other judge has begun.")
-        return htmx.redirect(request, JUDGES.url(made))
-    return htmx.redirect(request, JUDGES.url(run))
+    return JUDGES.press(
+        request,
+        form,
+        lambda **given: bridge(access, run, given),
+        said="The other judge has begun.",
+        back=JUDGES.url(run),
+    )
 
 
 @require_GET
