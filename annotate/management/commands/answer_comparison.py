@@ -10,9 +10,9 @@ from annotate.answers.report import report
 from annotate.models import AnswerComparison
 from annotate.rights import named_admin
 from corpus.management.named import benchmark_named
-from kit.commands import VerbCommand
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
+from kit.management.verbs import VerbCommand
 
 
 class Command(VerbCommand):

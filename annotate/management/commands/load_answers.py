@@ -10,7 +10,7 @@ from annotate.answers.short import take_reference_answers
 from corpus.imports.answers import load_answers
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
-from kit.commands import VerbCommand
+from kit.management.verbs import VerbCommand
 
 
 class Command(VerbCommand):

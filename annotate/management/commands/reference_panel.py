@@ -10,7 +10,7 @@ from annotate.panels.services import close_panel, draw_panel, open_panel
 from annotate.rights import named_admin
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, Pool
-from kit.commands import VerbCommand
+from kit.management.verbs import VerbCommand
 
 
 class Command(VerbCommand):

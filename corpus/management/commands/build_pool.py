@@ -9,7 +9,7 @@ from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, Pool, RetrievalRun
 from corpus.pools.builds import build_pool
 from corpus.versions.services import called
-from kit.commands import VerbCommand
+from kit.management.verbs import VerbCommand
 
 
 class Command(VerbCommand):

@@ -19,8 +19,8 @@ from corpus.cleaning.services import (
 from corpus.cleaning.tasks import drive_claimed
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CleaningPreset, CleaningRun, CorpusVersion, ViolationPolicy
-from kit.commands import VerbCommand
 from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
 from llm import endpoints
 

@@ -13,7 +13,7 @@ from corpus.computing.models import Method
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
 from corpus.versions.services import called
-from kit.commands import VerbCommand
+from kit.management.verbs import VerbCommand
 from kit.runs.models import LostLease, RunStatus
 from llm import endpoints
 

@@ -11,8 +11,8 @@ from corpus.models import Benchmark, RerankMethod, RerankRun, RetrievalRun
 from corpus.reranking.services import CHOICES, role_of, start_rerank
 from corpus.reranking.tasks import RERANKINGS
 from corpus.versions.services import called
-from kit.commands import VerbCommand
 from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.ledger.accounts import budget_of

@@ -8,7 +8,7 @@ from debate.adoption.preview import preview_adoption
 from debate.adoption.services import adopt_run, undo_adoption
 from debate.filters.services import keep_pairs
 from debate.models import DebateRun
-from kit.commands import VerbCommand
+from kit.management.verbs import VerbCommand
 
 
 class Command(VerbCommand):

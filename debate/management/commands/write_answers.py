@@ -11,7 +11,7 @@ from corpus.models import Benchmark
 from debate.answers.services import candidates, start_answers
 from debate.models import AnswerRun
 from debate.tasks import ANSWERS
-from kit.commands import VerbCommand
+from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.ledger.accounts import budget_of

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 from annotate.models import ReferencePanel
 from debate.hints.services import start_hints
 from debate.tasks import HINTS
-from kit.commands import VerbCommand
+from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.ledger.accounts import budget_of

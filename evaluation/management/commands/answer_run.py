@@ -11,8 +11,8 @@ from evaluation.rag.models import RagRun
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.services import start_answers
 from evaluation.tasks import RAG
-from kit.commands import VerbCommand
 from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 from llm import endpoints
 
 

@@ -20,9 +20,9 @@ from evaluation.leaderboard.before_after import (
 from evaluation.management.commands.leaderboard import current_sheet
 from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores.services import GoldView
-from kit.commands import VerbCommand
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
+from kit.management.verbs import VerbCommand
 
 
 class Command(VerbCommand):

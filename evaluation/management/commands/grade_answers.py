@@ -9,7 +9,7 @@ from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.rag.grading import start_grading
 from evaluation.rag.protocol.grading import PROFILES, STRICT
 from evaluation.tasks import GRADES
-from kit.commands import VerbCommand
+from kit.management.verbs import VerbCommand
 from llm import endpoints
 
 

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from corpus.management.named import benchmark_named
 from evaluation.agents.exchange import import_traces
-from kit.commands import VerbCommand
+from kit.management.verbs import VerbCommand
 
 
 class Command(VerbCommand):

@@ -14,9 +14,9 @@ from evaluation.agents.trust.bridges import SEED, SIZE, start_bridge
 from evaluation.agents.trust.report import tables_of
 from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.tasks import JUDGES
-from kit.commands import VerbCommand
 from kit.errors import Refused
 from kit.lists.report_tables import as_data, csv_header, csv_rows
+from kit.management.verbs import VerbCommand
 from llm import endpoints
 
 

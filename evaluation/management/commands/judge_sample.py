@@ -9,8 +9,8 @@ from annotate.grading.services import PEOPLE, SEED, SIZE, close_sample
 from annotate.rights import named_admin
 from corpus.management.named import benchmark_named
 from evaluation.agents.trust.people import draw_sample, samples
-from kit.commands import VerbCommand
 from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 
 
 class Command(VerbCommand):

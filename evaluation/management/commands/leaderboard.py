@@ -13,9 +13,9 @@ from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores import sheets
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView
-from kit.commands import VerbCommand
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
+from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
 
 

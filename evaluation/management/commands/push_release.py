@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from evaluation.models import Release
 from evaluation.releases.pushing import carry_out, start_push
-from kit.commands import VerbCommand
+from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
 
 

@@ -13,8 +13,8 @@ from evaluation.agents.protocol.tools import TOKENIZERS
 from evaluation.agents.services import candidates, retrievers, start_agent
 from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.tasks import AGENTS
-from kit.commands import VerbCommand
 from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 from llm import endpoints
 from llm.ledger.accounts import budget_of
 

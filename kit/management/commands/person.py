@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 
 from kit.account import people
-from kit.commands import VerbCommand
+from kit.management.verbs import VerbCommand
 
 
 class Command(VerbCommand):
