@@ -9,6 +9,7 @@ from evaluation.agents.models import (
     JudgeRun,
     VerdictState,
 )
+from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.experiments.models import Experiment
 from evaluation.rag.models import (
     HARNESSES,

@@ -4,9 +4,11 @@ from celery import shared_task
 
 from evaluation.agents.judging import JudgePump
 from evaluation.agents.running import AgentPump
+from evaluation.chain.services import advance
 from evaluation.leaderboard import noise
 from evaluation.models import (
     AgentRun,
+    Chain,
     GradeRun,
     JudgeRun,
     NoiseCheck,
@@ -79,6 +81,14 @@ def answer_queries(run_id: int) -> None:
 def grade_answers(run_id: int) -> None:
     """Take part in grading generated answers."""
     GRADES.take_part(run_id)
+
+
+@shared_task(name=Chain.task_name)
+def advance_chain(chain_id: int) -> None:
+    """Take a chain as far as it goes now; delivered twice it begins nothing twice."""
+    chain = Chain.objects.select_related("benchmark").filter(pk=chain_id).first()
+    if chain is not None and chain.claim():
+        advance(chain)
 
 
 AGENTS = Drive(

@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from evaluation.agreement import views as agreement
+from evaluation.chain import views as chains
 from evaluation.checklist import views as checklist
 from evaluation.experiments import views as experiments
 from evaluation.finding import views as finding
@@ -13,6 +14,7 @@ from evaluation.releases import views as releases
 _HERE = "b/<slug:slug>"
 _AGREED = f"{_HERE}/agreement"
 _EXPERIMENT = f"{_HERE}/experiments/<int:pk>"
+_CHAIN = f"{_HERE}/chains/<int:pk>"
 _TABLES = f"{_HERE}/leaderboard/published"
 _RELEASE = f"{_HERE}/releases/<int:pk>"
 _SINCE = f"{_RELEASE}/since/<int:older>"
@@ -28,6 +30,13 @@ urlpatterns = [
     path("", include("evaluation.agents.urls")),
     path("", include("evaluation.agents.trust.urls")),
     path("", include("evaluation.rag.urls")),
+    path(f"{_HERE}/chains/", chains.chains, name="chains"),
+    path(f"{_HERE}/chains/new/", chains.chain_new, name="chain-new"),
+    path(f"{_HERE}/chains/forecast/", chains.chain_forecast, name="chain-forecast"),
+    path(f"{_CHAIN}/", chains.chain, name="chain"),
+    path(f"{_CHAIN}/effects.csv", chains.chain_csv, name="chain-csv"),
+    path(f"{_CHAIN}/budget/", chains.chain_budget, name="chain-budget"),
+    *chains.RUNS.paths(_CHAIN),
     path(f"{_HERE}/leaderboard/systems/", published.known_systems, name="known-systems"),
     path(f"{_TABLES}/", published.published_tables, name="published-tables"),
     path(f"{_TABLES}/<slug:name>/", published.published_table, name="published-table"),

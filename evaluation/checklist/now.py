@@ -19,7 +19,7 @@ from corpus.models import (
     RunComputation,
 )
 from debate.models import AnswerRun, DebateRun
-from evaluation.models import AgentRun, GradeRun, JudgeRun, RagRun, Release
+from evaluation.models import AgentRun, Chain, GradeRun, JudgeRun, RagRun, Release
 from kit.account.links import waiting_requests
 from kit.runs.models import RunStatus, TrackedRun
 
@@ -37,6 +37,7 @@ _KINDS: Final[tuple[tuple[str, type[TrackedRun]], ...]] = (
     ("rag-run", RagRun),
     ("grade-run", GradeRun),
     ("release", Release),
+    ("chain", Chain),
 )
 _NOW: Final = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED)
 _MOST_OF_A_KIND = 5
@@ -49,6 +50,12 @@ class Wait(NamedTuple):
     for_whom: str
     what: str
     url: str
+
+
+def page_of(run: TrackedRun) -> str:
+    """The address of a run's page; "" for a kind that has none."""
+    found = next((name for name, kind in _KINDS if isinstance(run, kind)), "")
+    return reverse(found, args=[run.scope, run.pk]) if found else ""
 
 
 def running(benchmark: Benchmark) -> Iterator[tuple[TrackedRun, str]]:

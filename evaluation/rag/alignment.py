@@ -34,7 +34,7 @@ def align_table(board: Board, outcome: str) -> ReportTable:
     queries."""
     rows = []
     for row, view in _ranked(board):
-        hits, correct, known = _outcome_pairs(board, outcome, row, view)
+        hits, correct, known = outcome_pairs(board, outcome, row, view)
         found = rag_align(hits[known].tolist(), correct[known].tolist())
         parts = [
             rag_align(h[k].tolist(), c[k].tolist()).share
@@ -164,7 +164,7 @@ def shifts(
 
 def queries_in(board: Board, outcome: str, row: int, view: str, cell: str) -> list[int]:
     """Columns of the queries in one of the four cells."""
-    hits, correct, known = _outcome_pairs(board, outcome, row, view)
+    hits, correct, known = outcome_pairs(board, outcome, row, view)
     is_hit, is_correct = cell.startswith("hit"), cell.endswith("correct")
     return np.flatnonzero(known & (hits == is_hit) & (correct == is_correct)).tolist()
 
@@ -182,7 +182,7 @@ def _ranked(board: Board) -> Iterator[tuple[int, GoldView]]:
             yield from ((row, view) for view in VIEWS)
 
 
-def _outcome_pairs(board: Board, outcome: str, row: int, view: str) -> tuple[Flags, Flags, Flags]:
+def outcome_pairs(board: Board, outcome: str, row: int, view: str) -> tuple[Flags, Flags, Flags]:
     """By query whether retrieval hit, whether the answer is right, and whether both are known."""
     hits = board.retrieved[view, board.measures[0]][row]
     correct = board.outcomes[outcome][row]

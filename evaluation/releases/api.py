@@ -87,7 +87,7 @@ class Releases(ViewSetMixin, Route):
         given = self.read(NewReleaseSerializer)
         if "corpus" in given:
             given["corpus"] = chosen(access.benchmark, given["corpus"])
-        release = verbs.start_release(access=access, **given)
+        release = verbs.start_release(benchmark=access.benchmark, actor=access.user, **given)
         return Response(ReleaseSerializer(release).data, status=202)
 
     @extend_schema(responses=PushSerializer(many=True))

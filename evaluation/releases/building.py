@@ -142,6 +142,7 @@ def _write(release: Release, place: Path, step: Step) -> dict[str, Any]:
             is_draft=is_draft,
             step=step,
             bar=release.agreement_bar,
+            chain=release.chain,
         )
     blocking = [each for each in built["faults"] if each["check"] in BLOCKING]
     if blocking and not is_draft:

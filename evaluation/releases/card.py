@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.template.loader import render_to_string
 
@@ -38,6 +39,7 @@ def render_card(
     end_of_votes: str = "",
     first_stage: str = "",
     bar: float | None = None,
+    chain: Sequence[Mapping[str, Any]] = (),
     reviews: tuple[int, int, Estimate | None] = (0, 0, None),
     checks: Sequence[str] = (),
     rows: Sequence[LicenceRow] = (),
@@ -46,9 +48,10 @@ def render_card(
 
     `configurations` names the splits that have a file of each; `votes` are the standing votes with
     a label and their Fleiss' kappa, `end_of_votes` the last link of their chain, `first_stage` the
-    run whose passages are to be reranked, `bar` the minimum kappa; `reviews` the queries with an
-    accepted second review, the weights scored blind in these, and their quadratic kappa with the
-    authors'; `checks` which checks gate people's labels; `rows` the licences of layers.
+    run whose passages are to be reranked, `bar` the minimum kappa, `chain` the steps that led
+    here; `reviews` the queries with an accepted second review, the weights scored blind in these,
+    and their quadratic kappa with the authors'; `checks` which checks gate people's labels; `rows`
+    the licences of layers.
     """
     benchmark, whole = view.benchmark, total(splits.values())
     shown = "aspects" if configurations.get("aspects") else "examples"
@@ -77,6 +80,7 @@ def render_card(
         "end_of_votes": end_of_votes,
         "first_stage": one_line(first_stage),
         "bar": bar,
+        "chain": chain,
         "reviewed": reviews[0],
         "weights": reviews[1],
         "checks": checks,

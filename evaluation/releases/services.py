@@ -1,14 +1,14 @@
 """Verbs on releases, and their semantic versions."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
-from corpus.access import Access
 from corpus.models import Benchmark, CorpusVersion
 from evaluation.releases.building import note_release
 from evaluation.releases.models import Release, ReleaseState
@@ -45,21 +45,26 @@ def suggest(existing: Iterable[str]) -> str:
 
 def start_release(
     *,
-    access: Access,
+    benchmark: Benchmark,
+    actor: User | None,
     version: str,
     final: bool = False,
     agreement_bar: float | None = None,
     corpus: CorpusVersion | None = None,
+    chain: Sequence[Mapping[str, Any]] = (),
 ) -> Release:
     """Ask for this version, a draft or final, and wake a worker; raises Refused (with the field).
 
     `agreement_bar` is the minimum agreement of voters (Fleiss' kappa), `corpus` the
-    corpus version that is released, by default the current one.
+    corpus version that is released, by default the current one. `chain` are the records of the
+    steps that led to it, which it then holds as its provenance.
     """
-    benchmark, actor = access.benchmark, access.user
     folder = Path(settings.RELEASES) / benchmark.slug / version
     with transaction.atomic():
         release = _create(benchmark, version, folder, actor, final, agreement_bar, corpus)
+        if chain:
+            release.chain = list(chain)
+            release.save(update_fields=["chain"])
         wake(release)
     return release
 

@@ -136,7 +136,8 @@ def release_list(request: HttpRequest, slug: str) -> HttpResponse:
     next_version = {"version": verbs.suggested_version(access.benchmark)}
     posted = request.POST if request.method == "POST" else None
     form = ReleaseForm(posted, initial=next_version, benchmark=access.benchmark)
-    if release := htmx.submit(form, verbs.start_release, access=access):
+    whose = {"benchmark": access.benchmark, "actor": access.user}
+    if release := htmx.submit(form, verbs.start_release, **whose):
         return htmx.redirect(request, RUNS.url(release))
     rows = access.benchmark.releases.select_related("corpus_version")
     table = RELEASES.read(rows, request.GET)

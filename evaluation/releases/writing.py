@@ -1,7 +1,7 @@
 """Writing the folder of a release from a frozen view. No person is named in it."""
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,8 @@ from evaluation.content.reading import (
 from evaluation.content.reviewed import courses_in, read_course, read_reviews, second_reviews
 from evaluation.content.view import View
 from evaluation.exporters import beir, bright_pro, croissant, ready, trec, votes
+from evaluation.exporters.chain import FILE as CHAIN_FILE
+from evaluation.exporters.chain import write_chain
 from evaluation.exporters.documents import write_documents
 from evaluation.exporters.faults import BLOCKING, Fault, find_faults, merged
 from evaluation.exporters.files import file_sums, same_file, write_jsonl, write_sums
@@ -215,11 +217,13 @@ def write_release(
     is_draft: bool,
     step: Step,
     bar: float | None = None,
+    chain: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Write every file of a release into `folder`, which must not exist; what its row keeps of it.
 
-    `bar` is the minimum agreement of voters. The same view gives the same bytes. What was
-    written is verified as `verify_release` does it; rows that differ are a fault.
+    `bar` is the minimum agreement of voters, `chain` the steps that led here. The same view
+    gives the same bytes. What was written is verified as `verify_release` does it; rows that
+    differ are a fault.
     Raises Refused where there is nothing to release.
     """
     name = pseudonyms(view.benchmark.slug, version)
@@ -235,6 +239,8 @@ def write_release(
     searched = [split for split, of in builder.splits.items() if of.documents and of.gold]
     ready.write_tools(folder / "tools", view.benchmark.slug, version, searched)
     end_of_votes = builder.write_votes()
+    if chain:
+        write_chain(folder / CHAIN_FILE, chain)
     whole = total(builder.splits.values())
     if not whole.queries:
         raise Refused(NOTHING)
@@ -256,6 +262,7 @@ def write_release(
         end_of_votes=end_of_votes,
         first_stage=builder.first_stage.name if builder.first_stage else "",
         bar=bar,
+        chain=chain,
         reviews=second_reviews(benchmark, left_out),
         checks=label_checks(benchmark),
         rows=rows,

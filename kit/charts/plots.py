@@ -295,6 +295,44 @@ def growth(
     return drawing
 
 
+def courses(
+    name: str,
+    title: str,
+    heads: Sequence[str],
+    found: Sequence[tuple[str, Sequence[float | None]]],
+    *,
+    across: str,
+) -> Drawing | None:
+    """How several measures from 0 to 1 go from step to step; each line is named at its end."""
+    known = [(line, values) for line, values in found if any(v is not None for v in values)]
+    if not known or not heads:
+        return None
+    bottom, right = 250.0, 290.0
+    x_axis = Axis(across, 1, max(2, len(heads)), LEFT, right, (), "{:g}".format)
+    values = [value for _, line in known for value in line if value is not None]
+    y_axis = axis("", [*values, 1.0], bottom, TOP, zero=True)
+    words = "Lines are measures, from the step on at which they can be had; the table has them."
+    drawing = Drawing(name, title, words, bottom + 42)
+    drawing.frame(x_axis, y_axis)
+    for place, head in enumerate(heads, 1):
+        drawing.text("tick", x_axis(place), bottom + 18, head, at="middle")
+    ends = []
+    for line, course in known:
+        places = [
+            (x_axis(place), y_axis(value), value)
+            for place, value in enumerate(course, 1)
+            if value is not None
+        ]
+        drawing.path("mean", [(x, y) for x, y, _ in places])
+        for x, y, value in places:
+            drawing.dot("speck", x, y, 3.5, f"{line}: {value:.3f}")
+        ends.append((places[-1][1], line))
+    ends.sort()
+    for y, (_, line) in zip(apart([y for y, _ in ends], 14, TOP, bottom), ends, strict=True):
+        drawing.text("tick", right + 10, y + 4, short(line, WIDTH - right - 12))
+    return drawing
+
+
 def histograms(name: str, title: str, shares: Sequence[tuple[str, float, float]]) -> Drawing | None:
     """Two histograms as pairs of bars: (bin, share before, share after)."""
     if not shares:

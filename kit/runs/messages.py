@@ -8,9 +8,10 @@ import threading
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-# A task's name, the run's id, and whether somebody leads the run, so that only help is welcome. A
-# run that loses its leader is a new matter, and a message is sent at once.
-Key: TypeAlias = tuple[str, int, bool]
+# A task's name, the run's id, whether somebody leads the run, so that only help is welcome, and how
+# often it was claimed. A run that loses its leader, or was claimed and given back since, is a new
+# matter, and a message is sent at once.
+Key: TypeAlias = tuple[str, int, bool, int]
 
 # Seconds before a second message; doubled each time.
 PATIENCE: Final = 5.0
@@ -65,8 +66,8 @@ class Messages:
     def note_received(self, task: str, pk: int) -> None:
         """A message was taken from this process's own queue."""
         with self._lock:
-            for has_leader in (False, True):
-                self._waiting.pop((task, pk, has_leader), None)
+            for key in [key for key in self._waiting if key[:2] == (task, pk)]:
+                del self._waiting[key]
 
     def _may_send(self, key: Key, now: float) -> bool:
         at, patience = self._sent.get(key, (now, 0.0))

@@ -298,14 +298,18 @@ class RunGroup(TrackedRun):
         return items.filter(pk__gt=self.after, pk__lte=self.up_to).order_by("pk")
 
 
-def give_back() -> None:
-    """Release what this thread claimed last, if this process is ending before it was done."""
+def give_back() -> bool:
+    """Release what this thread claimed last, if this process is ending before it was done.
+
+    True where that run is over.
+    """
     run: TrackedRun | None = getattr(_claimed, "run", None)
     _claimed.run = None
     run_now.set("")
     if run is not None and stopping.is_set():
         with contextlib.suppress(LostLease):  # it ended, or another worker has it
             run.release()
+    return run is not None and run.is_over
 
 
 def lease() -> timedelta:

@@ -42,6 +42,8 @@ class Poller(threading.Thread):
         self.periodic_tasks = PeriodicTasks()
         # When the file was last touched, as far as this thread has seen.
         self._called = 0
+        # Set when a run of this process is over: what waited for it may go on.
+        self.run_over = threading.Event()
 
     def run(self) -> None:
         """Poll until stopped; a database or broker that is away for a while is waited for."""
@@ -75,14 +77,15 @@ class Poller(threading.Thread):
         """
         ends_at = time.monotonic() + settings.ASSAY_SWEEP_SECONDS
         while not self._stopped.is_set() and (left := ends_at - time.monotonic()) > 0:
-            if self._is_called(left):
+            if self._is_called(left) or self.run_over.is_set():
                 break
+        self.run_over.clear()
         return not self._stopped.is_set()
 
     def _is_called(self, seconds: float) -> bool:
         """Whether `wake` was called since this was asked last; waits a moment for it."""
         if settings.BROKER_URL:  # which brings the message itself
-            self._stopped.wait(seconds)
+            self._stopped.wait(min(seconds, _LOOP_SECONDS))
         elif connection.vendor == "postgresql":
             with contextlib.suppress(DatabaseError, InterfaceError):
                 return self._is_notified(min(seconds, _LOOP_SECONDS))
@@ -101,7 +104,7 @@ class Poller(threading.Thread):
 
     def poll(self) -> int:
         """Send what is due; return how many runs were sent."""
-        due = [(model.task_name, pk, has_leader) for model, pk, has_leader in due_runs()]
+        due = [(model.task_name, *key) for model, *key in due_runs()]
         to_send = self.messages.to_send(due, now=time.monotonic())
         for key in to_send:
             self._send(key)
@@ -117,8 +120,9 @@ class Poller(threading.Thread):
             raise
 
 
-def due_runs() -> Iterator[tuple[type[TrackedRun], int, bool]]:
-    """The first due runs of every kind, each with whether somebody leads it and help is welcome.
+def due_runs() -> Iterator[tuple[type[TrackedRun], int, bool, int]]:
+    """The first due runs of every kind, each with whether somebody leads it and help is welcome,
+    and how often it was claimed.
 
     Those that were claimed least often come first, then the oldest: so a long run that a worker
     gave back stands behind those that had no turn yet.
@@ -126,8 +130,8 @@ def due_runs() -> Iterator[tuple[type[TrackedRun], int, bool]]:
     for model in run_models():
         first = model.objects.calling().order_by("fence", "pk")[:_MAX_PER_KIND]
         has_leader = ~Exists(model.objects.due().filter(pk=OuterRef("pk")))
-        for pk, led in first.annotate(led=has_leader).values_list("pk", "led"):
-            yield model, pk, led
+        for pk, led, fence in first.annotate(led=has_leader).values_list("pk", "led", "fence"):
+            yield model, pk, led, fence
 
 
 def run_models() -> list[type[TrackedRun]]:
@@ -167,7 +171,9 @@ def _received(request: Any, **_: Any) -> None:
 
 
 def _task_ended(**_: Any) -> None:
-    give_back()
+    if give_back():
+        for poller in _pollers:
+            poller.run_over.set()
 
 
 def connect() -> None:

@@ -31,7 +31,10 @@ member = Membership.objects.get(benchmark=benchmark, user__username="admin")
 access = Access(member.user, benchmark, member)
 waits = []
 for number in range({jobs}):
-    release = start_release(access=access, version=f"3.{{number}}.0")
+    version = f"3.{{number}}.0"
+    release = start_release(
+        benchmark=access.benchmark, actor=access.user, version=version
+    )
     while release.started_at is None:
         time.sleep(0.01)
         release.refresh_from_db()

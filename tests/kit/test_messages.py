@@ -2,8 +2,8 @@
 
 from kit.runs.messages import MAX_WAITING, Key, Messages
 
-ONE: Key = ("debate.run", 1, False)
-HELPED: Key = ("debate.run", 1, True)
+ONE: Key = ("debate.run", 1, False, 0)
+HELPED: Key = ("debate.run", 1, True, 0)
 
 
 def tell(messages: Messages, due: list[Key], now: float) -> int:
@@ -18,12 +18,12 @@ def told_in_an_hour(messages: Messages, due: list[Key]) -> int:
 
 
 def test_what_waits_in_the_own_queue_is_not_sent_again() -> None:
-    due = [("debate.run", n, False) for n in range(20)]
+    due = [("debate.run", n, False, 0) for n in range(20)]
     assert told_in_an_hour(Messages(own_queue=True), due) == 20
 
 
 def test_own_queue_never_holds_more_than_a_bounded_number() -> None:
-    due = [("debate.run", n, False) for n in range(10 * MAX_WAITING)]
+    due = [("debate.run", n, False, 0) for n in range(10 * MAX_WAITING)]
     assert told_in_an_hour(Messages(own_queue=True), due) == MAX_WAITING
 
 
@@ -41,6 +41,14 @@ def test_run_that_loses_its_leader_is_told_of_at_once() -> None:
         told_in_an_hour(messages, [HELPED])
         assert tell(messages, [ONE], 3600) == 1
         assert tell(messages, [ONE], 3601) == 0
+
+
+def test_run_that_was_claimed_and_given_back_between_two_looks_is_told_of_at_once() -> None:
+    for own_queue in (True, False):
+        messages = Messages(own_queue=own_queue)
+        told_in_an_hour(messages, [ONE])
+        claimed = (*ONE[:3], 1)
+        assert [tell(messages, [claimed], now) for now in (3600, 3601)] == [1, 0]
 
 
 def test_message_that_was_taken_without_effect_is_sent_again_after_a_while() -> None:

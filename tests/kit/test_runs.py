@@ -50,7 +50,7 @@ def test_cancelled_run_cannot_be_finished(run: DebateRun) -> None:
 def test_released_run_is_due_again(run: DebateRun) -> None:
     run.claim()
     run.release()
-    assert (DebateRun, run.pk, False) in due_runs()
+    assert (DebateRun, run.pk, False, 1) in due_runs()
 
 
 @pytest.mark.parametrize("source", RunStatus.values)

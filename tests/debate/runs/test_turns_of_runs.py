@@ -60,7 +60,7 @@ def test_run_that_had_a_turn_stands_behind_those_that_wait(settings) -> None:
     first, second = make_run(12, "first"), make_run(12, "second")
     settings.ASSAY_PUMP_SECONDS = 0.1
     run_debates(first.pk)
-    assert list(due_runs()) == [(DebateRun, second.pk, False), (DebateRun, first.pk, False)]
+    assert [pk for _, pk, *_ in due_runs()] == [second.pk, first.pk]
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def test_the_whole_path_from_opening_a_run_to_the_board(place, url) -> None:
     assert (made.status_code, made.json()["status"]) == (202, "running")
     run = AgentRun.objects.get(pk=made.json()["id"])
     assert (run.model, run.endpoint, run.total) == ("theirs", "", 2)
-    assert run.pk not in [pk for model, pk, _ in due_runs() if model is AgentRun]  # no worker's
+    assert run.pk not in [pk for model, pk, *_ in due_runs() if model is AgentRun]  # no worker's
     tokens = admin.post(f"{here}{run.pk}/tokens/", content_type="application/json").json()
     assert [each["query"] for each in tokens] == [
         "Why do insects circle a lamp?",
@@ -438,7 +438,7 @@ def test_a_run_is_opened_paused_and_closed_on_the_screen(place, live_server) -> 
         run.refresh_from_db()
         assert (run.status, run.error) == (status, "")
         assert guest.post("search", {"query": LIGHT}).status_code == answer
-        assert run.pk not in [pk for model, pk, _ in due_runs() if model is AgentRun]
+        assert run.pk not in [pk for model, pk, *_ in due_runs() if model is AgentRun]
     client.post(f"{here}{run.pk}/close/")
     run.refresh_from_db()
     assert (run.status, run.items.filter(state="failed").count()) == ("done", 4)

@@ -125,7 +125,7 @@ def test_folder_of_others_is_never_replaced(garden: Garden, tmp_path: Path) -> N
 
 
 def test_own_folder_left_by_a_dead_claim_is_replaced(garden: Garden, admin) -> None:
-    release = start_release(access=admin, version="0.1.0")
+    release = start_release(benchmark=admin.benchmark, actor=admin.user, version="0.1.0")
     left = Path(release.folder)
     left.mkdir(parents=True)
     (left / "README.md").write_text("from a claim that died before its commit")
@@ -136,7 +136,7 @@ def test_own_folder_left_by_a_dead_claim_is_replaced(garden: Garden, admin) -> N
 
 
 def test_task_delivered_twice_builds_once(garden: Garden, admin) -> None:
-    release = start_release(access=admin, version="0.1.0")
+    release = start_release(benchmark=admin.benchmark, actor=admin.user, version="0.1.0")
     build_release(release.pk)
     build_release(release.pk)
     verbs = list(Event.objects.filter(verb__contains="release").values_list("verb", flat=True))
@@ -144,7 +144,7 @@ def test_task_delivered_twice_builds_once(garden: Garden, admin) -> None:
 
 
 def test_release_lies_under_its_benchmark_and_version(garden: Garden, admin, settings) -> None:
-    release = start_release(access=admin, version="1.0.0-rc.1")
+    release = start_release(benchmark=admin.benchmark, actor=admin.user, version="1.0.0-rc.1")
     assert release.folder == str(settings.RELEASES / "garden" / "1.0.0-rc.1")
     assert (release.status, release.created_by) == (RunStatus.QUEUED, admin.user)
 
@@ -152,7 +152,7 @@ def test_release_lies_under_its_benchmark_and_version(garden: Garden, admin, set
 @pytest.mark.parametrize("version", ["", "1", "1.0", "01.0.0", "1.0.0-", "../1.0.0", "v1.0.0"])
 def test_version_that_is_none_is_refused(garden: Garden, admin, version: str) -> None:
     with pytest.raises(Refused, match="is no version") as refusal:
-        start_release(access=admin, version=version)
+        start_release(benchmark=admin.benchmark, actor=admin.user, version=version)
     assert refusal.value.field == "version"
     assert not Release.objects.exists()
 
@@ -170,10 +170,10 @@ def test_version_that_is_none_is_refused(garden: Garden, admin, version: str) ->
 def test_taken_version_is_refused_whatever_its_case(
     garden: Garden, admin, version: str, status: str, message: str
 ) -> None:
-    start_release(access=admin, version="0.1.0-rc")
+    start_release(benchmark=admin.benchmark, actor=admin.user, version="0.1.0-rc")
     Release.objects.update(status=status)
     with pytest.raises(Refused, match=message):
-        start_release(access=admin, version=version)
+        start_release(benchmark=admin.benchmark, actor=admin.user, version=version)
 
 
 def test_benchmark_without_queries_fails_with_a_plain_message(db, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_folder_that_cannot_be_written_fails(garden: Garden, tmp_path: Path) -> 
 def test_failed_release_can_be_tried_again(db, settings) -> None:
     benchmark = make_benchmark()
     access = enter(make_member(benchmark, "keeper", "admin"), "demo")
-    release = start_release(access=access, version="0.1.0")
+    release = start_release(benchmark=access.benchmark, actor=access.user, version="0.1.0")
     build_release(release.pk)
     make_gold(make_query(benchmark), make_passage(benchmark))
     release.refresh_from_db()
@@ -228,7 +228,7 @@ def test_finished_release_cannot_be_tried_again_or_stopped(garden: Garden, admin
 def test_next_version_follows_the_highest(garden: Garden, admin) -> None:
     assert suggested_version(garden.benchmark) == "0.1.0"
     for version in ("0.9.0", "0.10.3", "0.2.0"):
-        start_release(access=admin, version=version)
+        start_release(benchmark=admin.benchmark, actor=admin.user, version=version)
     assert suggested_version(garden.benchmark) == "0.11.0"
 
 

@@ -1,0 +1,150 @@
+"""Plans of a chain: steps in their order, read from TOML or JSON. Pure: no database."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from kit.errors import Refused
+
+# What each step may be told besides `do` and `budget_usd`, and what has to come before it.
+SETTINGS: Final[Mapping[str, frozenset[str]]] = {
+    "clean": frozenset({"preset", "policy", "endpoint", "model", "name", "options", "current"}),
+    "systems": frozenset({"systems"}),
+    "pool": frozenset({"runs", "depth", "name"}),
+    "filter": frozenset({"endpoint", "settings"}),
+    "debate": frozenset({"endpoint", "preset", "settings", "adopt"}),
+    "people": frozenset(),
+    "aspects": frozenset({"share"}),
+    "review": frozenset({"share"}),
+    "agents": frozenset({"endpoint", "runs", "rounds", "repetitions", "domain", "sample"}),
+    "judge": frozenset({"endpoint", "mode", "repetitions"}),
+    "answers": frozenset({"endpoint", "runs", "harness", "k", "baselines", "domain"}),
+    "grade": frozenset({"endpoint", "profile"}),
+    "release": frozenset({"version", "final", "agreement_bar"}),
+}
+NEEDS: Final[Mapping[str, str]] = {
+    "filter": "pool",
+    "debate": "pool",
+    "people": "debate",
+    "judge": "agents",
+    "grade": "answers",
+}
+# Steps that pay for calls.
+PAYING: Final = frozenset({"clean", "systems", "filter", "debate", "agents", "judge"}) | {
+    "answers",
+    "grade",
+}
+MOST_STEPS: Final = 50
+DEFAULT: Final = """\
+# From a noisy corpus to a release. Leave out what you do not need; the order is yours.
+
+[[step]]
+do = "clean"
+preset = "diver_rules"      # or marcus, which asks models
+
+[[step]]
+do = "systems"
+systems = [{ method = "bm25" }, { method = "tfidf" }]
+
+[[step]]
+do = "pool"
+depth = 10
+
+[[step]]
+do = "debate"
+# budget_usd = 10.0         # of this step alone
+
+[[step]]
+do = "people"               # waits until every dispute is decided
+
+[[step]]
+do = "agents"
+rounds = 3
+
+[[step]]
+do = "judge"
+
+[[step]]
+do = "answers"
+k = 10
+
+[[step]]
+do = "grade"
+
+[[step]]
+do = "release"
+final = false
+"""
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """One step: what it does, what it is told, and its own budget, None without one."""
+
+    do: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    budget_usd: Decimal | None = None
+
+
+def read_plan(text: str) -> list[PlannedStep]:
+    """The steps of a plan in TOML: `[[step]]` with `do`, `budget_usd` and the step's settings.
+
+    Raises Refused, naming the step by its number, for what cannot be carried out.
+    """
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Refused(f"The plan is no TOML: {error}.", field="plan") from None
+    return checked(given)
+
+
+def checked(given: Mapping[str, Any]) -> list[PlannedStep]:
+    """The same of a plan that was read already, {"step": [{"do": ...}]}."""
+    if unknown := sorted(set(given) - {"step"}):
+        raise _refused(f"A plan holds steps alone, not {', '.join(unknown)}.")
+    rows = given.get("step")
+    if not isinstance(rows, list) or not rows:
+        raise _refused("A plan needs at least one [[step]].")
+    if len(rows) > MOST_STEPS:
+        raise _refused(f"A plan has {MOST_STEPS} steps at most.")
+    found: list[PlannedStep] = []
+    for number, row in enumerate(rows, start=1):
+        found.append(_step(f"Step {number}", row, {each.do for each in found}))
+    return found
+
+
+def _step(where: str, row: Any, before: set[str]) -> PlannedStep:
+    if not isinstance(row, Mapping) or not isinstance(row.get("do"), str):
+        raise _refused(f'{where} does not say what to do: do = "debate".')
+    do = row["do"]
+    if do not in SETTINGS:
+        raise _refused(f"{where}: there is no step {do!r}. Steps are {', '.join(SETTINGS)}.")
+    settings = {name: value for name, value in row.items() if name not in ("do", "budget_usd")}
+    if unknown := sorted(set(settings) - SETTINGS[do]):
+        known = ", ".join(sorted(SETTINGS[do])) or "no settings"
+        raise _refused(f"{where} ({do}) takes {known}, not {', '.join(unknown)}.")
+    needed = NEEDS.get(do)
+    if needed and needed not in before:
+        raise _refused(f"{where} ({do}) needs a step “{needed}” before it.")
+    budget = row.get("budget_usd")
+    if budget is not None and do not in PAYING:
+        raise _refused(f"{where} ({do}) asks no model, so it has no budget.")
+    return PlannedStep(do, settings, _amount(where, budget))
+
+
+def _amount(where: str, value: Any) -> Decimal | None:
+    if value is None:
+        return None
+    try:
+        amount = Decimal("NaN") if isinstance(value, bool) else Decimal(str(value))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or amount < 0 or amount != round(amount, 2):
+        raise _refused(f"{where}: budget_usd is dollars and cents, such as 2.50.")
+    return amount
+
+
+def _refused(message: str) -> Refused:
+    return Refused(message, field="plan")

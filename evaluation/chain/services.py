@@ -1,0 +1,307 @@
+"""Verbs of a chain: starting it, and taking it as far as it goes now."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from decimal import ROUND_DOWN, Decimal
+from typing import Any, Final
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+from corpus.lists import unused_name
+from corpus.models import Benchmark
+from evaluation.background import failures_in_row
+from evaluation.chain.effects import measured, metric_asked
+from evaluation.chain.models import Chain, ChainStep, StepState
+from evaluation.chain.plan import PlannedStep, read_plan
+from evaluation.chain.steps import KINDS, Here, problem_of
+from evaluation.scores.sheets import request_sheet
+from kit import audit
+from kit.errors import Refused
+from kit.runs.models import RunStatus, wake
+from kit.runs.moves import resume_run
+from llm.ledger.accounts import PayingRun
+
+BROKEN: Final = "The chain stopped because of a fault in the program; see the log. Resume it."
+# How long at least until a chain looks again at people; at its runs with every look of a worker.
+_LATER = 10.0
+_CENT: Final = Decimal("0.01")
+
+
+def start_chain(
+    *,
+    benchmark: Benchmark,
+    plan: str,
+    actor: User | None,
+    name: str = "",
+    budget_usd: Decimal | None = None,
+    claimed: bool = False,
+) -> Chain:
+    """Make a chain of a plan in TOML, and wake a worker; `claimed` keeps it for this process.
+
+    `budget_usd` is what all its steps may spend together. Raises Refused for a plan that cannot be
+    carried out.
+    """
+    steps = read_plan(plan)
+    if budget_usd is not None and (not budget_usd.is_finite() or budget_usd < 0):
+        raise Refused("Give the budget in dollars and cents, 0 or more.", field="budget_usd")
+    taken = benchmark.chains.values_list("name", flat=True)
+    with transaction.atomic():
+        chain = Chain.objects.create(
+            benchmark=benchmark,
+            name=unused_name(name.strip()[:190] or "Chain", taken),
+            plan=plan,
+            budget_usd=budget_usd,
+            total=len(steps),
+            created_by=actor,
+        )
+        ChainStep.objects.bulk_create(
+            ChainStep(
+                chain=chain,
+                number=number,
+                do=each.do,
+                settings=_plain(each.settings),
+                budget_usd=each.budget_usd,
+            )
+            for number, each in enumerate(steps, start=1)
+        )
+        _note(chain, actor, "start chain", steps=[each.do for each in steps])
+        if claimed:
+            chain.claim()
+        else:
+            wake(chain)
+    return chain
+
+
+def cancel_chain(*, run: Chain, actor: User | None) -> None:
+    """Begin no further step; what the present one works on goes on, and is stopped on its page."""
+    with transaction.atomic():
+        if not run.move(RunStatus.CANCELLED, waits_for=""):
+            raise Refused("This chain is over already.")
+        _note(run, actor, "cancel chain")
+
+
+def resume_chain(*, run: Chain, actor: User | None) -> None:
+    """Look at once, and go on where it stopped."""
+    resume_run(run=run, actor=actor, look_at=None)
+
+
+def begin_again(*, run: Chain, actor: User | None) -> None:
+    """Begin the present step anew, where its run was cancelled or cannot be mended.
+
+    What it made before stays. Raises Refused where no step is under way, or its runs still work.
+    """
+    with transaction.atomic():
+        step = run.steps.select_for_update().exclude(state=StepState.DONE).first()
+        if step is None or step.state == StepState.WAITING:
+            raise Refused("No step of this chain is under way.")
+        if any(not each.is_over and each.status != RunStatus.PAUSED for each in step.runs()):
+            raise Refused("Its runs still work. Cancel them on their page first.")
+        _keep(step, state=StepState.WAITING, works=[], started_at=None)
+        _note(run, actor, "begin step again", step=step.number)
+        run.move(RunStatus.QUEUED, sources=(RunStatus.FAILED, RunStatus.PAUSED))
+        Chain.objects.filter(pk=run.pk).update(look_at=None)
+        wake(run)
+
+
+def set_chain_budget(*, run: Chain, usd: Decimal | None, actor: User | None) -> None:
+    """What its steps may spend together, from the next step on."""
+    with transaction.atomic():
+        Chain.objects.filter(pk=run.pk).update(budget_usd=usd)
+        _note(run, actor, "set budget", usd=None if usd is None else str(usd))
+    run.budget_usd = usd
+
+
+def advance(chain: Chain) -> None:
+    """Take a claimed chain as far as it goes now, and give it back, or end it.
+
+    A step begins in one transaction with its runs, so a killed worker begins nothing twice.
+    """
+    with failures_in_row(chain, broken=BROKEN):
+        while (step := chain.steps.exclude(state=StepState.DONE).first()) is not None:
+            chain.beat(done=step.number - 1)
+            if words := _take(chain, step):
+                is_soon = step.works or step.state == StepState.MEASURING
+                chain.wait(0.0 if is_soon else _LATER, words)
+                return
+        chain.finish(done=chain.total, waits_for="")
+
+
+def _take(chain: Chain, step: ChainStep) -> str:
+    """Take a step further; what it waits for, or "" where it may be looked at again at once."""
+    if step.state == StepState.WAITING:
+        return _begin(chain, step)
+    if step.state == StepState.MEASURING:
+        if step.sheet is not None and not step.sheet.is_over:
+            return "its scores"
+        return _end(step)
+    runs = step.runs()
+    if words := problem_of(runs):
+        return words
+    if going := [each for each in runs if each.status != RunStatus.DONE]:
+        done, total = (sum(getattr(each, name) for each in going) for name in ("done", "total"))
+        return f"its runs: {done:,} of {total:,}" if total else "a worker"
+    here = here_at(step)
+    if words := KINDS[step.do].waits(here, step.settings):
+        return words
+    return _leave(step, here, runs)
+
+
+def _begin(chain: Chain, step: ChainStep) -> str:
+    here, kind = here_at(step), KINDS[step.do]
+    told = forecast_of(step.do, here, step.settings)
+    with transaction.atomic():
+        chain.hold()  # nobody begins a step of a chain that was stopped meanwhile
+        works = [[each._meta.label, each.pk] for each in kind.begin(here, step.settings)]
+        _keep(
+            step,
+            state=StepState.RUNNING,
+            works=works,
+            forecast=told,
+            started_at=timezone.now(),
+            input_sha256=_input_of(step),
+        )
+    return ""
+
+
+def _leave(step: ChainStep, here: Here, runs: Sequence[Any]) -> str:
+    with transaction.atomic():
+        outcome, lines = KINDS[step.do].leave(here, step.settings, runs)
+        then = Here(here.benchmark, here.actor, {**here.left, **outcome})
+        sheet = None
+        with suppress(Refused):  # there is nothing to score yet
+            sheet = request_sheet(
+                benchmark=here.benchmark,
+                version=then.version,
+                metric=metric_asked(then.left),
+                actor=here.actor,
+            )
+        _keep(
+            step,
+            state=StepState.MEASURING,
+            outcome=outcome,
+            output_sha256=digest(lines),
+            spent_usd=sum((_spent(each) for each in runs), Decimal(0)),
+            sheet=sheet,
+        )
+    return ""
+
+
+def _end(step: ChainStep) -> str:
+    here = here_at(step, with_own=True)
+    found = measured(here.benchmark, here.version, here.left)
+    _keep(step, state=StepState.DONE, figures=found, ended_at=timezone.now())
+    return ""
+
+
+def here_at(step: ChainStep, *, with_own: bool = False) -> Here:
+    """Where a step stands: what those before it left (with what it left itself), and its budget."""
+    chain = step.chain
+    before = list(chain.steps.filter(number__lt=step.number + with_own))
+    left: dict[str, Any] = {}
+    for each in before:
+        left |= each.outcome
+    return Here(
+        benchmark=chain.benchmark,
+        actor=chain.created_by,
+        left=left,
+        budget=_budget(chain, step),
+        records=[record_of(each) for each in before],
+    )
+
+
+def forecast_of(do: str, here: Here, settings: Any) -> dict[str, Any]:
+    """Calls and dollars that a step is likely to take; empty where nobody can say yet."""
+    try:
+        told = KINDS[do].forecast(here, settings)
+    except Refused:
+        return {}
+    usd = told.get("usd")
+    return told | {"usd": str(usd)} if usd is not None else told
+
+
+def forecast_plan(benchmark: Benchmark, plan: str) -> list[tuple[PlannedStep, dict[str, Any]]]:
+    """Each step of a plan with what it is likely to take, as far as that is known now.
+
+    Raises Refused for a plan that cannot be carried out.
+    """
+    here = Here(benchmark, None)
+    return [(each, forecast_of(each.do, here, each.settings)) for each in read_plan(plan)]
+
+
+def record_of(step: ChainStep) -> dict[str, Any]:
+    """A step as a release tells of it: no keys of this installation, no people."""
+    return {
+        "step": step.number,
+        "do": step.do,
+        "settings": step.settings,
+        "budget_usd": None if step.budget_usd is None else str(step.budget_usd),
+        "spent_usd": f"{step.spent_usd:f}",
+        "started_on": _day(step.started_at),
+        "ended_on": _day(step.ended_at),
+        "seconds": _seconds(step),
+        "input_sha256": step.input_sha256,
+        "output_sha256": step.output_sha256,
+        "figures": step.figures,
+    }
+
+
+def digest(lines: Iterable[Sequence[object]]) -> str:
+    """SHA-256 of lines as JSON, one after the other."""
+    found = hashlib.sha256()
+    for line in lines:
+        found.update(json.dumps(list(line), ensure_ascii=False, sort_keys=True).encode())
+        found.update(b"\n")
+    return found.hexdigest()
+
+
+def _input_of(step: ChainStep) -> str:
+    before = step.chain.steps.filter(number__lt=step.number)
+    outputs = list(before.values_list("output_sha256", flat=True))
+    return digest([[step.do, step.settings, outputs]])
+
+
+def _budget(chain: Chain, step: ChainStep) -> Decimal | None:
+    """The step's own, but never more than is left of the chain's."""
+    if chain.budget_usd is None:
+        return step.budget_usd
+    spent = chain.steps.aggregate(usd=Sum("spent_usd"))["usd"] or Decimal(0)
+    rest = max(Decimal(0), chain.budget_usd - spent).quantize(_CENT, ROUND_DOWN)
+    return rest if step.budget_usd is None else min(step.budget_usd, rest)
+
+
+def _spent(run: Any) -> Decimal:
+    return run.spent_usd if isinstance(run, PayingRun) else Decimal(0)
+
+
+def _seconds(step: ChainStep) -> int | None:
+    if step.started_at is None or step.ended_at is None:
+        return None
+    return round((step.ended_at - step.started_at).total_seconds())
+
+
+def _day(at: datetime | None) -> str | None:
+    return at.astimezone(UTC).date().isoformat() if at else None
+
+
+def _plain(settings: Any) -> Any:
+    """Settings as JSON keeps them: TOML has days and times, which no step takes."""
+    try:
+        return json.loads(json.dumps(settings))
+    except TypeError:
+        raise Refused("Settings are numbers, words, lists and tables.", field="plan") from None
+
+
+def _keep(step: ChainStep, **fields: Any) -> None:
+    for name, value in fields.items():
+        setattr(step, name, value)
+    step.save(update_fields=list(fields))
+
+
+def _note(chain: Chain, actor: User | None, verb: str, **data: object) -> None:
+    audit.record(actor=actor, verb=verb, target=chain, scope=chain.benchmark.slug, data=data)

@@ -1,0 +1,161 @@
+"""Screens of chains: the list, a plan with its forecast, and one chain with what its steps did."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter
+from corpus.models import Role
+from corpus.run_pages import BudgetForm, RunPages
+from evaluation.chain import services as verbs
+from evaluation.chain.effects import effect_chart, effect_table
+from evaluation.chain.models import Chain, ChainStep, StepState
+from evaluation.chain.plan import DEFAULT
+from evaluation.chain.steps import KINDS, problem_of
+from evaluation.checklist.now import page_of
+from kit import htmx
+from kit.errors import Refused
+from kit.lists.csvfile import table_response
+from kit.lists.tables import Column, Table
+from kit.runs.models import RunStatus
+from kit.runs.moves import pause_run
+from llm.ledger.accounts import budget_field
+
+LIST = Table(
+    search=("name",),
+    columns=(
+        Column("name", "Chain", order=("name",)),
+        Column("status", "Status", order=("status",)),
+        Column("done", "Steps done", numeric=True),
+        Column("waits", "Waits for"),
+        Column("at", "Started", order=("created_at",)),
+    ),
+    order=("-pk",),
+)
+
+
+class ChainForm(forms.Form):
+    """A plan, its name, and what it may spend."""
+
+    name = forms.CharField(max_length=190, required=False, help_text="Empty: Chain.")
+    plan = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false", "class": "code"}),
+        help_text="TOML: one [[step]] after the other. Help › Chains has every setting.",
+    )
+    budget_usd = budget_field("Of all steps together; empty: no limit beyond those of the steps.")
+
+
+@require_GET
+def chains(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every chain of the benchmark."""
+    access = enter(request.user, slug, Role.ADMIN)
+    context = {"access": access, "table": LIST.read(access.benchmark.chains.all(), request.GET)}
+    return htmx.render(request, "evaluation/chain/chains.html", context, partial="results")
+
+
+@require_http_methods(["GET", "POST"])
+def chain_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Write a plan and start it."""
+    access = enter(request.user, slug, Role.ADMIN)
+    form = ChainForm(request.POST or None, initial={"plan": DEFAULT})
+    if form.is_bound and form.is_valid():
+        try:
+            made = verbs.start_chain(
+                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
+            )
+        except Refused as refusal:
+            form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
+        else:
+            return htmx.redirect(request, RUNS.url(made))
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "evaluation/chain/new.html", {"access": access, "form": form})
+
+
+@require_POST
+def chain_forecast(request: HttpRequest, slug: str) -> HttpResponse:
+    """What the steps of a plan are likely to take; a part of the page that writes one."""
+    access = enter(request.user, slug, Role.ADMIN)
+    context: dict[str, Any] = {"access": access}
+    try:
+        steps = verbs.forecast_plan(access.benchmark, request.POST.get("plan", ""))
+        context["steps"] = [
+            (number, KINDS[each.do].label, each, told)
+            for number, (each, told) in enumerate(steps, start=1)
+        ]
+    except Refused as refusal:
+        context["fault"] = refusal.message
+    return htmx.render(request, "evaluation/chain/forecast.html", context, partial="part")
+
+
+@require_GET
+def chain(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One chain: its steps, what it waits for, and what each step did."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_chain(access, pk)
+    steps = list(run.steps.all())
+    present = next((each for each in steps if each.state != StepState.DONE), None)
+    context = RUNS.context(access, run) | {
+        "steps": list(_shown(steps)),
+        "sheet": effect_table(steps),
+        "chart": effect_chart(steps),
+        "spent_usd": sum(each.spent_usd for each in steps),
+        "may_begin_again": present is not None and problem_of(present.runs()),
+        "budget_url": reverse("chain-budget", args=[slug, pk]),
+        "budget_form": BudgetForm(initial={"budget_usd": run.budget_usd}),
+        "sets_budget": access.is_admin and run.status not in (RunStatus.DONE, RunStatus.CANCELLED),
+    }
+    return RUNS.show(request, "evaluation/chain/chain.html", context)
+
+
+@require_GET
+def chain_csv(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
+    """What each step did, as a file."""
+    access = enter(request.user, slug, Role.ADMIN)
+    sheet = effect_table(list(get_chain(access, pk).steps.all()))
+    return table_response(f"{slug}-chain-{pk}.csv", sheet)
+
+
+@require_POST
+def chain_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """What the steps may spend together."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run, form = get_chain(access, pk), BudgetForm(request.POST)
+    with htmx.refusal_shown(request):
+        if not form.is_valid():
+            raise Refused(" ".join(map(str, form.errors["budget_usd"])))
+        usd = form.cleaned_data["budget_usd"]
+        verbs.set_chain_budget(run=run, usd=usd, actor=access.user)
+        messages.success(request, "The budget holds from the next step on.")
+    return htmx.redirect(request, RUNS.url(run))
+
+
+def get_chain(access: Access, pk: int) -> Chain:
+    """A chain of this benchmark, or 404."""
+    rows = Chain.objects.select_related("benchmark", "created_by")
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+
+
+def _shown(steps: list[ChainStep]) -> Iterator[tuple[ChainStep, str, list[tuple[Any, str]]]]:
+    """Each step, what people call it, and its runs with their pages."""
+    for step in steps:
+        yield step, KINDS[step.do].label, [(run, page_of(run)) for run in step.runs()]
+
+
+RUNS = RunPages(
+    "chain",
+    get=get_chain,
+    verbs={
+        "pause": pause_run,
+        "resume": verbs.resume_chain,
+        "cancel": verbs.cancel_chain,
+        "again": verbs.begin_again,
+    },
+    said={"again": "The step begins anew."},
+)

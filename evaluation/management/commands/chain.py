@@ -1,0 +1,139 @@
+"""`manage.py chain SLUG PLAN.toml`: from noisy pages to a release, in this process."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from celery import current_app
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.management.named import benchmark_named
+from corpus.models import Benchmark
+from evaluation.chain.models import Chain, StepState
+from evaluation.chain.plan import DEFAULT
+from evaluation.chain.services import advance, forecast_plan, record_of, start_chain
+from evaluation.chain.steps import problem_of
+from kit.errors import Refused
+from kit.runs.models import RunStatus
+from llm import endpoints
+from llm.ledger.accounts import budget_of
+
+
+class Command(BaseCommand):
+    help = (
+        "Take a benchmark through the steps of a plan: clean, systems, pool, filter, debate, "
+        "people, aspects, review, agents, judge, answers, grade, release. Where people have to "
+        "decide it says so and ends; --resume goes on where it stands."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the benchmark")
+        parser.add_argument(
+            "plan",
+            nargs="?",
+            type=Path,
+            help="a TOML file; without one an example is printed",
+        )
+        parser.add_argument("--name", default="")
+        parser.add_argument("--budget", help="in dollars, of all steps together")
+        parser.add_argument("--forecast", action="store_true", help="what the steps would take")
+        parser.add_argument(
+            "--resume", action="store_true", help="go on with the newest chain that is not over"
+        )
+        parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        benchmark = benchmark_named(options["slug"])
+        if options["plan"] is None and not options["resume"]:
+            self.stdout.write(DEFAULT)
+            return
+        with endpoints.practice_if_unconfigured("agents"):
+            try:
+                if options["forecast"]:
+                    self._tell_forecast(benchmark, options)
+                    return
+                chain = _chain(benchmark, options)
+                _drive(chain)
+            except Refused as refusal:
+                raise CommandError(refusal.message) from None
+        self._report(chain, as_json=options["json"])
+
+    def _tell_forecast(self, benchmark: Benchmark, options: dict[str, Any]) -> None:
+        steps = forecast_plan(benchmark, _read(options["plan"]))
+        if options["json"]:
+            self.stdout.write(json.dumps([{"do": each.do, **told} for each, told in steps]))
+            return
+        for number, (each, told) in enumerate(steps, start=1):
+            calls = f"{told['calls']:,.0f} calls" if "calls" in told else "not known yet"
+            usd = f", {float(told['usd']):.4f} USD" if told.get("usd") is not None else ""
+            self.stdout.write(f"{number}. {each.do}: {calls}{usd}")
+
+    def _report(self, chain: Chain, *, as_json: bool) -> None:
+        chain.refresh_from_db()
+        records = [record_of(step) for step in chain.steps.exclude(state=StepState.WAITING)]
+        if as_json:
+            told = {"chain": chain.pk, "name": chain.name, "status": chain.status}
+            self.stdout.write(json.dumps({**told, "waits_for": chain.waits_for, "steps": records}))
+        else:
+            for record in records:
+                figures = ", ".join(f"{n} {v:.4f}" for n, v in record["figures"].items())
+                took = "" if record["seconds"] is None else f" in {record['seconds']} s"
+                self.stdout.write(
+                    f"{record['step']}. {record['do']}{took}, {record['spent_usd']} USD: {figures}"
+                )
+            words = "is done" if chain.status == RunStatus.DONE else f"waits for {chain.waits_for}"
+            self.stdout.write(f"{chain.name} {words}")
+        if chain.status == RunStatus.FAILED:
+            raise CommandError(chain.error)
+
+
+def _chain(benchmark: Benchmark, options: dict[str, Any]) -> Chain:
+    if not options["resume"]:
+        return start_chain(
+            benchmark=benchmark,
+            plan=_read(options["plan"]),
+            actor=None,
+            name=options["name"],
+            budget_usd=budget_of(options["budget"]),
+        )
+    over = (RunStatus.DONE, RunStatus.CANCELLED)
+    chain = benchmark.chains.exclude(status__in=over).order_by("-pk").first()
+    if chain is None:
+        raise Refused("There is no chain that is not over. Start one with a plan.")
+    chain.move(RunStatus.QUEUED, sources=(RunStatus.FAILED, RunStatus.PAUSED))
+    return chain
+
+
+def _read(plan: Path) -> str:
+    try:
+        return plan.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{plan}: {error}") from None
+
+
+def _drive(chain: Chain) -> None:
+    """Take the chain and its runs as far as they go without people.
+
+    Workers may take the runs as well: whoever claims one works on it.
+    """
+    current_app.loader.import_default_modules()  # the tasks of every room
+    while True:
+        Chain.objects.filter(pk=chain.pk).update(look_at=None)
+        if chain.claim():
+            advance(chain)
+        chain.refresh_from_db()
+        if chain.is_over or chain.status == RunStatus.PAUSED:
+            return
+        step = chain.steps.exclude(state=StepState.DONE).select_related("sheet").first()
+        if step is None:
+            continue
+        runs: list[Any] = step.runs() if step.state == StepState.RUNNING else [step.sheet]
+        going = [run for run in runs if run and run.status != RunStatus.DONE]
+        if problem_of(runs) or (step.state == StepState.RUNNING and not going):
+            return
+        for run in going:
+            current_app.tasks[run.task_name](run.pk)
+            run.refresh_from_db()
+            if run.status == RunStatus.RUNNING:  # a worker has it
+                time.sleep(0.5)

@@ -1,0 +1,264 @@
+"""A chain from noisy pages to a release, with people in it, driven as `manage.py chain` does."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connection
+
+from annotate.models import EscalationCase, VotingPlan
+from annotate.voting.services import cast_vote
+from corpus.access import enter
+from corpus.benchmarks.services import add_person
+from corpus.cleaning.services import cancel_cleaning
+from corpus.models import Benchmark, CorpusVersion, Role
+from evaluation.chain import services as verbs
+from evaluation.chain.models import Chain, ChainStep, StepState
+from evaluation.models import Release
+from evaluation.verification.folder import verify
+from kit.errors import Refused
+from kit.runs.models import LostLease, RunStatus
+from kit.runs.polling import due_runs
+
+pytestmark = pytest.mark.django_db
+
+WHOLE = """
+[[step]]
+do = "clean"
+[[step]]
+do = "systems"
+systems = [{ method = "bm25", name = "words" }, { method = "tfidf" }]
+[[step]]
+do = "pool"
+depth = 10
+[[step]]
+do = "debate"
+[[step]]
+do = "people"
+[[step]]
+do = "filter"
+[[step]]
+do = "aspects"
+share = 0.0
+[[step]]
+do = "agents"
+rounds = 1
+runs = ["words"]
+[[step]]
+do = "judge"
+[[step]]
+do = "answers"
+k = 3
+baselines = false
+[[step]]
+do = "grade"
+[[step]]
+do = "release"
+version = "0.3.0"
+"""
+
+
+@pytest.fixture
+def benchmark(settings, tmp_path: Path) -> Benchmark:
+    """The demo's texts: noisy pages, queries with aspects, answers."""
+    for name in ("INDEXES", "RELEASES"):
+        setattr(settings, name, tmp_path / name.lower())
+    folder = str(Path(django_settings.BASE_DIR) / "corpus" / "demo")
+    call_command("load_benchmark", folder, format="bright_pro", benchmark="garden",
+                 name="Garden", stdout=StringIO())  # fmt: skip
+    return Benchmark.objects.get(slug="garden")
+
+
+def run(*args: str) -> dict[str, Any]:
+    out = StringIO()
+    call_command("chain", *args, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def vote_on_all(benchmark: Benchmark) -> int:
+    """Three people say of every disputed pair that it supports the answer."""
+    people = []
+    for name in ("ann", "ben", "cem"):
+        add_person(benchmark=benchmark, username=name, roles=[Role.ANNOTATOR], actor=None)
+        people.append(name)
+    plan = VotingPlan.objects.current(benchmark)
+    cases = EscalationCase.objects.select_related("query__domain__benchmark", "passage")
+    for case in cases:
+        for name in people:
+            access = enter(User.objects.get(username=name), benchmark.slug)
+            cast_vote(case=case, voter=access.user, label=1, access=access, plan=plan)
+    return len(cases)
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(WHOLE)
+    told = run("garden", str(plan), "--name", "Whole")
+    assert told["status"] == "queued"
+    assert "disputed pairs to decide" in told["waits_for"]
+    assert [each["do"] for each in told["steps"]][-1] == "people"
+
+    # Looked at again it stands where it stood, and begins nothing twice.
+    before = [each.pk for each in benchmark.debate_runs.all()]
+    assert run("garden", "--resume")["waits_for"] == told["waits_for"]
+    assert [each.pk for each in benchmark.debate_runs.all()] == before
+
+    assert vote_on_all(benchmark) > 0
+    told = run("garden", "--resume")
+    assert told["status"] == "done"
+    figures = {each["do"]: each["figures"] for each in told["steps"]}
+    # Systems rank from step 2 on; what debates and people found are holes that move the measures.
+    assert "nDCG@10" not in figures["clean"]
+    assert figures["systems"]["hole@10"] == 0 < figures["people"]["hole@10"]
+    assert figures["judge"]["completeness"] >= 1
+    assert 0 <= figures["grade"]["RAGAlign"] <= 1
+    benchmark.refresh_from_db()
+    version = CorpusVersion.objects.current(benchmark)
+    assert version is not None
+    assert version.is_derived
+
+    # Each step's input names its settings and the outputs before it.
+    steps = list(Chain.objects.get().steps.all())
+    outputs = [step.output_sha256 for step in steps]
+    assert len(set(outputs)) > 8
+    assert {len(each) for each in outputs} == {64}
+    last = verbs.digest([["release", steps[-1].settings, outputs[:-1]]])
+    assert steps[-1].input_sha256 == last
+
+    release = Release.objects.get(version="0.3.0")
+    folder = Path(release.folder)
+    assert release.corpus_version_id == version.pk
+    assert verify(folder, checksums=True).differences == []
+    found = json.loads((folder / "prov.json").read_text())
+    assert len(found["activity"]) == len(steps) - 1
+    assert found["activity"]["assay:step-4"]["prov:label"] == "debate"
+    assert found["entity"]["assay:output-4"]["assay:sha256"] == outputs[3]
+    assert {"prov:activity": "assay:step-4", "prov:entity": "assay:output-3"} in found[
+        "used"
+    ].values()
+    assert "prov.json" in (folder / "README.md").read_text()
+
+
+def start(benchmark: Benchmark, *lines: str, **options: Any) -> Chain:
+    plan = "\n".join(f"[[step]]\n{line}" for line in lines)
+    return verbs.start_chain(benchmark=benchmark, plan=plan, actor=None, **options)
+
+
+def drive(chain: Chain) -> Chain:
+    """Look at the chain once, as a worker does."""
+    Chain.objects.filter(pk=chain.pk).update(look_at=None)
+    chain.refresh_from_db()
+    if chain.claim():
+        verbs.advance(chain)
+    chain.refresh_from_db()
+    return chain
+
+
+def test_failed_run_is_said_with_its_reason_and_its_step_can_begin_again(benchmark) -> None:
+    chain = drive(start(benchmark, 'do = "clean"'))
+    (cleaning,) = chain.steps.get().runs()
+    with pytest.raises(Refused, match="still work"):
+        verbs.begin_again(run=chain, actor=None)
+    cancel_cleaning(run=cleaning, actor=None)
+    drive(chain)
+    assert (chain.status, chain.waits_for) == (
+        "queued",
+        f"a person: cleaning run “{cleaning}” is cancelled.",
+    )
+    verbs.begin_again(run=chain, actor=None)
+    drive(chain)
+    (again,) = chain.steps.get().runs()
+    assert (again.pk != cleaning.pk, again.status) == (True, RunStatus.QUEUED)
+
+
+def test_step_that_cannot_begin_fails_the_chain_and_goes_on_when_resumed(benchmark) -> None:
+    chain = drive(start(benchmark, 'do = "pool"\ndepth = 3'))
+    assert chain.status == "failed"
+    assert "Choose at least one retrieval run" in chain.error
+    assert chain.steps.get().state == StepState.WAITING
+    call_command("compute_run", benchmark="garden", stdout=StringIO())
+    verbs.resume_chain(run=chain, actor=None)
+    drive(chain)
+    assert chain.steps.get().state == StepState.RUNNING
+
+
+def test_nothing_begins_where_the_lease_was_lost(benchmark) -> None:
+    chain = start(benchmark, 'do = "clean"', claimed=True)
+    Chain.objects.filter(pk=chain.pk).update(fence=chain.fence + 1)
+    with pytest.raises(LostLease):
+        verbs._begin(chain, chain.steps.get())
+    assert chain.steps.get().works == []
+    assert not benchmark.cleaning_runs.exists()
+
+
+def test_chain_that_waits_is_due_again_only_after_a_while(benchmark) -> None:
+    chain = drive(start(benchmark, 'do = "aspects"'))
+    assert "experts: 0 of 8 queries are submitted, 100% are wanted" in chain.waits_for
+    assert Chain not in [model for model, *_ in due_runs()]
+    Chain.objects.update(look_at=chain.created_at)
+    assert Chain in [model for model, *_ in due_runs()]
+
+
+def test_cancelled_chain_begins_nothing_more(benchmark) -> None:
+    chain = start(benchmark, 'do = "clean"')
+    verbs.cancel_chain(run=chain, actor=None)
+    assert drive(chain).status == "cancelled"
+    assert not benchmark.cleaning_runs.exists()
+
+
+def test_budget_of_the_chain_bounds_what_is_left_for_each_step(benchmark) -> None:
+    chain = start(
+        benchmark, 'do = "agents"\nbudget_usd = 3', 'do = "answers"', budget_usd=verbs.Decimal(4)
+    )
+    first, second = chain.steps.all()
+    assert verbs.here_at(first).budget == 3
+    ChainStep.objects.filter(pk=first.pk).update(spent_usd="2.505")
+    # 4 - 2.505 in whole cents, rounded down
+    assert verbs.here_at(second).budget == verbs.Decimal("1.49")
+
+
+def test_forecast_says_what_is_known_and_keeps_nothing(benchmark, tmp_path, capsys) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[[step]]\ndo = "systems"\n[[step]]\ndo = "answers"\n')
+    out = StringIO()
+    call_command("chain", "garden", str(plan), "--forecast", stdout=out)
+    # 8 queries without retrieval and from the gold; no system is there yet
+    assert out.getvalue().splitlines()[0] == "1. systems: not known yet"
+    assert "2. answers: 16 calls" in out.getvalue()
+    assert not Chain.objects.exists()
+    with pytest.raises(CommandError, match="no chain that is not over"):
+        call_command("chain", "garden", "--resume")
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="proved once")
+def test_screens(benchmark, client) -> None:
+    add_person(benchmark=benchmark, username="boss", roles=[Role.ADMIN], actor=None)
+    client.force_login(User.objects.get(username="boss"))
+    here = "/b/garden/chains/"
+    assert "No chain yet" in client.get(here).content.decode()
+    refused = client.post(f"{here}new/", {"plan": '[[step]]\ndo = "dance"'})
+    assert refused.status_code == 422
+    assert "Step 1: there is no step" in refused.content.decode()
+    told = client.post(f"{here}forecast/", {"plan": '[[step]]\ndo = "clean"'})
+    assert "1. Clean the corpus" in told.content.decode()
+    plan = '[[step]]\ndo = "systems"'
+    made = client.post(f"{here}new/", {"plan": plan, "name": "By hand"}, follow=True)
+    page = made.content.decode()
+    assert "By hand" in page
+    assert "Run the systems" in page
+    chain = drive(Chain.objects.get())
+    page = client.get(f"{here}{chain.pk}/").content.decode()
+    assert "BM25" in page
+    assert "Waits for a worker" in page
+    answer = client.get(f"/api/b/garden/chains/{chain.pk}/effects/").json()
+    assert answer[0]["header"][0] == "after step"
+    client.post(f"{here}{chain.pk}/budget/", {"budget_usd": "2.5"})
+    assert Chain.objects.get().budget_usd == 2.5
