@@ -42,13 +42,13 @@ class ChainSerializer(serializers.ModelSerializer):
         fields = [*RUN_FIELDS, "name", "plan", "budget_usd", "waits_for", "steps"]
 
 
-class PlanSerializer(serializers.Serializer):
+class ChainPlanSerializer(serializers.Serializer):
     """A plan in TOML."""
 
     plan = serializers.CharField()
 
 
-class NewChainSerializer(PlanSerializer):
+class NewChainSerializer(ChainPlanSerializer):
     """A new chain."""
 
     name = serializers.CharField(max_length=190, required=False, allow_blank=True, default="")
@@ -82,11 +82,11 @@ class ChainRoutes(ViewSetMixin, Route):
         )
         return Response(ChainSerializer(made).data, status=202)
 
-    @extend_schema(request=PlanSerializer, responses=PlannedStepSerializer(many=True))
+    @extend_schema(request=ChainPlanSerializer, responses=PlannedStepSerializer(many=True))
     def chain_forecast(self, request: Request, slug: str) -> Response:
         """What the steps of a plan are likely to take, as far as that is known; nothing is kept."""
         access = enter(self.person(), slug, Role.ADMIN)
-        told = verbs.forecast_plan(access.benchmark, self.read(PlanSerializer)["plan"])
+        told = verbs.forecast_plan(access.benchmark, self.read(ChainPlanSerializer)["plan"])
         rows = [
             {"do": step.do, "budget_usd": step.budget_usd, "calls": None, "usd": None} | found
             for step, found in told

@@ -66,8 +66,7 @@ def measured(
 
 def metric_asked(left: Mapping[str, Any]) -> str:
     """What a sheet has to hold for RAGAlign: whether the passages behind answers hold gold."""
-    run = RagRun.objects.filter(pk=left.get("answers")).first()
-    return f"hit@{run.k}" if run else ""
+    return f"hit@{RagRun.objects.get(pk=left['answers']).k}" if "answers" in left else ""
 
 
 def _completeness(run: AgentRun, judged: JudgeRun) -> float | None:

@@ -104,7 +104,7 @@ class Poller(threading.Thread):
 
     def poll(self) -> int:
         """Send what is due; return how many runs were sent."""
-        due = [(model.task_name, *key) for model, *key in due_runs()]
+        due = [(model.task_name, pk, led, fence) for model, pk, led, fence in due_runs()]
         to_send = self.messages.to_send(due, now=time.monotonic())
         for key in to_send:
             self._send(key)

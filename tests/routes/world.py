@@ -58,6 +58,7 @@ from debate.runs.prompts import write_prompt
 from evaluation.models import (
     AgentItem,
     AgentRun,
+    Chain,
     Experiment,
     GradeRun,
     JudgeRun,
@@ -267,6 +268,7 @@ def make_everything(folder: Path) -> SimpleNamespace:
             origin="agent:1:1",
             text="So.",
         ),
+        chain=Chain.objects.create(benchmark=benchmark, name="chain", plan="", total=1),
         agent_run=agent_run,
         agent_item=AgentItem.objects.create(run=agent_run, query=query),
         rag_run=rag_run,
@@ -310,6 +312,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
     if name == "favicon":
         return "/favicon.ico"
     keys: list[tuple[str, Any]] = [
+        ("chain", world.chain),
         ("rag-answer", world.rag_answer),
         ("rag-cell", world.rag_source),
         ("rag-", world.rag_run),
