@@ -336,8 +336,8 @@ def _times(one: Mapping[str, Any], runs: int) -> dict[str, Any]:
 
 def _found(here: Here, settings: Settings, runs: Sequence[Any]) -> tuple[dict[str, Any], Lines]:
     lines = [
-        (run.name, item.query.qid, item.repetition, item.turns, item.answers, item.state)
-        for run in runs
+        (run.retriever, item.query.qid, item.repetition, item.turns, item.answers, item.state)
+        for run in sorted(runs, key=lambda each: each.retriever)
         for item in run.items.select_related("query").order_by("query__qid", "repetition", "pk")
     ]
     return {"agents": [run.pk for run in runs]}, [[*row[:3], *map(_bare, row[3:])] for row in lines]
@@ -368,8 +368,8 @@ def _judge(here: Here, settings: Settings) -> Sequence[TrackedRun]:
 
 def _judged(here: Here, settings: Settings, runs: Sequence[Any]) -> tuple[dict[str, Any], Lines]:
     rows = AnswerVerdict.objects.filter(run__in=[run.pk for run in runs])
-    rows = rows.order_by("run", "item__query__qid", "round", "repetition", "pk")
-    lines = rows.values_list("item__query__qid", "round", "repetition", "state", "scores")
+    named = ("run__agent_run__retriever", "item__query__qid", "round", "repetition")
+    lines = rows.order_by(*named, "pk").values_list(*named, "state", "scores")
     return {"judges": [run.pk for run in runs]}, list(lines)
 
 
@@ -403,8 +403,9 @@ def _forecast_answers(here: Here, settings: Settings) -> dict[str, Any]:
 
 
 def _answered(here: Here, settings: Settings, runs: Sequence[Any]) -> tuple[dict[str, Any], Lines]:
-    rows = RagAnswer.objects.filter(run=runs[0]).order_by("source__name", "query__qid", "pk")
-    lines = rows.values_list("source__name", "query__qid", "state", "answers")
+    rows = RagAnswer.objects.filter(run=runs[0])
+    named = ("source__kind", "source__retrieval_run__name", "query__qid")
+    lines = rows.order_by(*named, "pk").values_list(*named, "state", "answers")
     return {"answers": runs[0].pk}, lines.iterator()
 
 
@@ -423,8 +424,9 @@ def _grade(here: Here, settings: Settings) -> Sequence[TrackedRun]:
 
 
 def _graded(here: Here, settings: Settings, runs: Sequence[Any]) -> tuple[dict[str, Any], Lines]:
-    rows = runs[0].grades.order_by("answer__source__name", "answer__query__qid", "pk")
-    lines = rows.values_list("answer__source__name", "answer__query__qid", "state", "value")
+    named = [f"answer__{each}" for each in ("source__kind", "source__retrieval_run__name")]
+    rows = runs[0].grades.order_by(*named, "answer__query__qid", "pk")
+    lines = rows.values_list(*named, "answer__query__qid", "state", "value")
     return {"grades": runs[0].pk}, lines.iterator()
 
 

@@ -47,7 +47,7 @@ class ChainForm(forms.Form):
     name = forms.CharField(max_length=190, required=False, help_text="Empty: Chain.")
     plan = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false", "class": "code"}),
-        help_text="TOML: one [[step]] after the other. Help › Chains has every setting.",
+        help_text="TOML: one [[step]] after the other; docs/chain.md has all settings.",
     )
     budget_usd = budget_field("Of all steps together; empty: no limit beyond those of the steps.")
 
