@@ -21,10 +21,9 @@ from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import PlannedStep, read_plan
 from evaluation.chain.steps import KINDS, Here, problem_of
 from evaluation.scores.sheets import request_sheet
-from kit import audit
 from kit.errors import Refused
-from kit.runs.models import RunStatus, wake
-from kit.runs.moves import resume_run
+from kit.runs.models import RunStatus, begin, wake
+from kit.runs.moves import note, resume_run
 from llm.ledger.accounts import PayingRun
 
 BROKEN: Final = "The chain stopped because of a fault in the program; see the log. Resume it."
@@ -70,11 +69,8 @@ def start_chain(
             )
             for number, each in enumerate(steps, start=1)
         )
-        _note(chain, actor, "start chain", steps=[each.do for each in steps])
-        if claimed:
-            chain.claim()
-        else:
-            wake(chain)
+        note(chain, actor, "start chain", steps=[each.do for each in steps])
+        begin(chain, claimed=claimed)
     return chain
 
 
@@ -83,7 +79,7 @@ def cancel_chain(*, run: Chain, actor: User | None) -> None:
     with transaction.atomic():
         if not run.move(RunStatus.CANCELLED, waits_for=""):
             raise Refused("This chain is over already.")
-        _note(run, actor, "cancel chain")
+        note(run, actor, "cancel chain")
 
 
 def resume_chain(*, run: Chain, actor: User | None) -> None:
@@ -103,7 +99,7 @@ def begin_again(*, run: Chain, actor: User | None) -> None:
         if any(not each.is_over and each.status != RunStatus.PAUSED for each in step.runs()):
             raise Refused("Its runs still work. Cancel them on their page first.")
         _keep(step, state=StepState.WAITING, works=[], started_at=None)
-        _note(run, actor, "begin step again", step=step.number)
+        note(run, actor, "begin step again", step=step.number)
         run.move(RunStatus.QUEUED, sources=(RunStatus.FAILED, RunStatus.PAUSED))
         Chain.objects.filter(pk=run.pk).update(look_at=None)
         wake(run)
@@ -113,7 +109,7 @@ def set_chain_budget(*, run: Chain, usd: Decimal | None, actor: User | None) -> 
     """What its steps may spend together, from the next step on."""
     with transaction.atomic():
         Chain.objects.filter(pk=run.pk).update(budget_usd=usd)
-        _note(run, actor, "set budget", usd=None if usd is None else str(usd))
+        note(run, actor, "set budget", usd=None if usd is None else str(usd))
     run.budget_usd = usd
 
 
@@ -301,7 +297,3 @@ def _keep(step: ChainStep, **fields: Any) -> None:
     for name, value in fields.items():
         setattr(step, name, value)
     step.save(update_fields=list(fields))
-
-
-def _note(chain: Chain, actor: User | None, verb: str, **data: object) -> None:
-    audit.record(actor=actor, verb=verb, target=chain, scope=chain.benchmark.slug, data=data)

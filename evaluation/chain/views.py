@@ -1,6 +1,7 @@
 """Screens of chains: the list, a plan with its forecast, and one chain with what its steps did."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -32,9 +33,9 @@ LIST = Table(
     search=("name",),
     columns=(
         Column("name", "Chain", order=("name",)),
+        Column("waits", "Waits for"),
         Column("status", "Status", order=("status",)),
         Column("done", "Steps done", numeric=True),
-        Column("waits", "Waits for"),
         Column("at", "Started", order=("created_at",)),
     ),
     order=("-pk",),
@@ -56,26 +57,18 @@ class ChainForm(forms.Form):
 def chains(request: HttpRequest, slug: str) -> HttpResponse:
     """Every chain of the benchmark."""
     access = enter(request.user, slug, Role.ADMIN)
-    context = {"access": access, "table": LIST.read(access.benchmark.chains.all(), request.GET)}
-    return htmx.render(request, "evaluation/chain/chains.html", context, partial="results")
+    table = LIST.read(access.benchmark.chains.all(), request.GET)
+    return RUNS.index(request, access, "evaluation/chain/chains.html", table)
 
 
 @require_http_methods(["GET", "POST"])
 def chain_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Write a plan and start it."""
     access = enter(request.user, slug, Role.ADMIN)
-    form = ChainForm(request.POST or None, initial={"plan": DEFAULT})
-    if form.is_bound and form.is_valid():
-        try:
-            made = verbs.start_chain(
-                benchmark=access.benchmark, actor=access.user, **form.cleaned_data
-            )
-        except Refused as refusal:
-            form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
-        else:
-            return htmx.redirect(request, RUNS.url(made))
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "evaluation/chain/new.html", {"access": access, "form": form})
+    sent = request.POST if request.method == "POST" else None
+    start = partial(verbs.start_chain, benchmark=access.benchmark, actor=access.user)
+    form = ChainForm(sent, initial={"plan": DEFAULT})
+    return RUNS.begin(request, access, "evaluation/chain/new.html", form, start)
 
 
 @require_POST

@@ -33,7 +33,7 @@ adjudication-next agent-board agent-board-csv agent-calibration agent-calibratio
 agent-forecast agent-items agent-run agent-run-new agent-runs agreement agreement-of
 agreement-table answer-forecast answer-items answer-pair answer-pair-next answer-rate answer-run
 answer-run-new answer-runs archive assignment assignments call-totals call-totals-csv calls
-chain chain-csv chain-effects chain-forecast chain-new chains
+chain chain-csv chain-effects chain-new chains
 calls-csv checklist cleaning cleaning-forecast cleaning-new cleaning-pages cleaning-report
 cleaning-rows cleaning-table cleaning-violation cleaning-violation-next cleaning-violations
 cleanings comparison comparison-report comparison-table comparisons debate-run debate-run-adoption

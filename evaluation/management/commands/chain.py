@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from celery import current_app
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
@@ -15,12 +15,13 @@ from evaluation.chain.plan import DEFAULT
 from evaluation.chain.services import advance, forecast_plan, record_of, start_chain
 from evaluation.chain.steps import problem_of
 from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.ledger.accounts import budget_of
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Take a benchmark through the steps of a plan: clean, systems, pool, filter, debate, "
         "people, aspects, review, agents, judge, answers, grade, release. Where people have to "
@@ -49,14 +50,11 @@ class Command(BaseCommand):
             self.stdout.write(DEFAULT)
             return
         with endpoints.practice_if_unconfigured("agents"):
-            try:
-                if options["forecast"]:
-                    self._tell_forecast(benchmark, options)
-                    return
-                chain = _chain(benchmark, options)
-                _drive(chain)
-            except Refused as refusal:
-                raise CommandError(refusal.message) from None
+            if options["forecast"]:
+                self._tell_forecast(benchmark, options)
+                return
+            chain = _chain(benchmark, options)
+            _drive(chain)
         self._report(chain, as_json=options["json"])
 
     def _tell_forecast(self, benchmark: Benchmark, options: dict[str, Any]) -> None:
