@@ -39,6 +39,7 @@ NOUNS: dict[str, tuple[str, str]] = {
     "evaluation.experiments": ("Experiments", "Debate runs compared."),
     "corpus.runs": ("Retrieval runs", "What systems ranked for every query."),
     "corpus.computing": ("Computed runs", "Retrieval runs that are computed here."),
+    "corpus.wordings": ("Queries in other words", "Rewritten, expanded or imported queries."),
     "corpus.reranking": ("Rerankings", "Retrieval runs brought into another order."),
     "evaluation.leaderboard": ("Leaderboard", "Systems by rank, compared, before and after."),
     "evaluation.holes": ("Missing labels", "Relevant passages that the gold does not know."),

@@ -453,6 +453,8 @@ SPECTACULAR_SETTINGS = {
         "MethodEnum": "corpus.computing.models.Method",
         "RerankMethodEnum": "corpus.models.RerankMethod",
         "RerankStateEnum": "corpus.models.RerankState",
+        "ExpansionMethodEnum": "corpus.models.ExpansionMethod",
+        "ExpansionStateEnum": "corpus.models.ExpansionState",
         "RunStatusEnum": "kit.runs.models.RunStatus",
         "DebateStatusEnum": "debate.models.DebateStatus",
         "DebateRunKindEnum": "debate.models.RunKind",

@@ -99,6 +99,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
     ("Results", "Results"): (
         Page("Leaderboard", "leaderboard"),
         Page("Retrieval runs", "retrieval-runs"),
+        Page("Query sources", "query-sources", _readers_of_debates, beside=("expansions/",)),
         Page("Rerankings", "rerank-runs", _readers_of_debates),
         Page("Missing labels", "holes"),
         Page("Agreement", "agreement", _seniors),

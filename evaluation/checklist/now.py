@@ -12,6 +12,7 @@ from annotate.models import Assignment, Review, ReviewStatus, WorkState
 from corpus.models import (
     Benchmark,
     CleaningRun,
+    ExpansionRun,
     ImportRun,
     Membership,
     PoolBuild,
@@ -31,6 +32,7 @@ _KINDS: Final[tuple[tuple[str, type[TrackedRun]], ...]] = (
     ("cleaning", CleaningRun),
     ("answer-run", AnswerRun),
     ("run-computation", RunComputation),
+    ("expansion", ExpansionRun),
     ("rerank-run", RerankRun),
     ("agent-run", AgentRun),
     ("judge-run", JudgeRun),
