@@ -101,6 +101,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("Retrieval runs", "retrieval-runs"),
         Page("Query sources", "query-sources", _readers_of_debates, beside=("expansions/",)),
         Page("Rerankings", "rerank-runs", _readers_of_debates),
+        Page("Pipelines", "pipelines", _readers_of_debates),
         Page("Missing labels", "holes"),
         Page("Agreement", "agreement", _seniors),
         Page("Agent board", "agent-board", _readers_of_debates, beside=("judge-samples/",)),

@@ -10,6 +10,7 @@ from evaluation.agents.models import (
     VerdictState,
 )
 from evaluation.experiments.models import Experiment
+from evaluation.pipelines.models import PipelineRun
 from evaluation.rag.models import (
     HARNESSES,
     AnswerState,

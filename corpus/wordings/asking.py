@@ -121,7 +121,7 @@ def prompt_for(question: str, shown: Shown, answer: str, who: Settings, key: byt
 
     query = fitted(question, who.prompt_tokens)
     values = {"query": fence("query", query, key)}
-    lost = len(query) < len(question)
+    lost = int(len(query) < len(question))
     if who.method == QEXPAND:
         kept = [fitted(text, who.passage_tokens) for text in shown.texts]
         lost += sum(len(a) < len(b) for a, b in zip(kept, shown.texts, strict=True))

@@ -20,7 +20,7 @@ from corpus.models import (
     RunComputation,
 )
 from debate.models import AnswerRun, DebateRun
-from evaluation.models import AgentRun, GradeRun, JudgeRun, RagRun, Release
+from evaluation.models import AgentRun, GradeRun, JudgeRun, PipelineRun, RagRun, Release
 from kit.account.links import waiting_requests
 from kit.runs.models import RunStatus, TrackedRun
 
@@ -34,6 +34,7 @@ _KINDS: Final[tuple[tuple[str, type[TrackedRun]], ...]] = (
     ("run-computation", RunComputation),
     ("expansion", ExpansionRun),
     ("rerank-run", RerankRun),
+    ("pipeline", PipelineRun),
     ("agent-run", AgentRun),
     ("judge-run", JudgeRun),
     ("rag-run", RagRun),
