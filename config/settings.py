@@ -454,6 +454,7 @@ SPECTACULAR_SETTINGS = {
         "RerankMethodEnum": "corpus.models.RerankMethod",
         "RerankStateEnum": "corpus.models.RerankState",
         "ExpansionMethodEnum": "corpus.models.ExpansionMethod",
+        "PipelinePresetEnum": "evaluation.pipelines.plan.CHOICES",
         "ExpansionStateEnum": "corpus.models.ExpansionState",
         "RunStatusEnum": "kit.runs.models.RunStatus",
         "DebateStatusEnum": "debate.models.DebateStatus",

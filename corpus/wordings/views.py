@@ -165,7 +165,9 @@ def expansion(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     found = RetrievalRun.objects.in_bulk([each["run"] or 0 for each in became])
     context = RUNS.context(access, run) | {
         "states": [(label, name, counts.get(name, 0)) for name, label in ExpansionState.choices],
-        "settings": [(k, v) for k, v in run.config.items() if k != "prompt" and v != ""],
+        "settings": [
+            (k, v) for k, v in run.config.items() if k != "prompt" and v not in ("", False)
+        ],
         "rounds": [(e["round"], e["source"], found.get(e["run"] or 0)) for e in became],
         "table": ITEMS.read(
             rows, request.GET, choices={"domain": domain_choices(access.benchmark)}

@@ -44,7 +44,7 @@ class PipelineSerializer(serializers.ModelSerializer):
 class NewPipelineSerializer(serializers.Serializer):
     """What to run on which retriever."""
 
-    preset = serializers.ChoiceField(choices=list(plan.TITLES.items()))
+    preset = serializers.ChoiceField(choices=plan.CHOICES)
     retriever = serializers.IntegerField(help_text="A retrieval run that was computed here.")
     expander = serializers.CharField(required=False, allow_blank=True, default="")
     reranker = serializers.CharField(required=False, allow_blank=True, default="")

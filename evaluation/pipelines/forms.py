@@ -20,7 +20,7 @@ DEPTH = Setting(int, 100, 1, 1000)
 class PipelineForm(forms.Form):
     """Which version on which retriever, by whom, for how much."""
 
-    preset = forms.ChoiceField(label="Version", choices=list(plan.TITLES.items()))
+    preset = forms.ChoiceField(label="Version", choices=plan.CHOICES)
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -22,7 +22,7 @@ class PipelineRun(TrackedRun):
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="pipelines")
     name = models.CharField(max_length=150)
-    preset = models.CharField(max_length=4, choices=list(plan.TITLES.items()))
+    preset = models.CharField(max_length=4, choices=plan.CHOICES)
     retriever = models.ForeignKey(RetrievalRun, on_delete=models.PROTECT, related_name="+")
     config = models.JSONField(default=dict)
     steps = models.JSONField(default=list)

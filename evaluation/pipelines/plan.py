@@ -7,6 +7,7 @@ EXPAND, COMPUTE, HYBRID = "expand", "compute", "hybrid"
 POINTWISE, LISTWISE, GROUPWISE, MERGE = "pointwise", "listwise", "groupwise", "merge"
 V1, V2, V3 = PRESETS = ("v1", "v2", "v3")
 TITLES: Final = {each: f"DIVER ({each})" for each in PRESETS}
+CHOICES: Final = tuple(TITLES.items())
 ABOUT: Final = {
     V1: "Queries expanded in two rounds, the retriever beside BM25, reranked pointwise.",
     V2: "The same, reranked pointwise and listwise, both merged.",

@@ -107,6 +107,8 @@ def wordings_of(access: Access, query: Query) -> list[dict[str, Any]]:
         {
             "source": each.source,
             "text": each.text,
+            # Of an expansion, what stands behind the query.
+            "added": each.text.removeprefix(query.text).lstrip(),
             "runs": [
                 {"run": run, "value": value, "gain": gain}
                 for run, value, gain in helped.get(each.source.name, ())
@@ -123,7 +125,8 @@ def tables_of(access: Access, version: CorpusVersion | None) -> list[ReportTable
     found = []
     if sheet is not None:
         found = [grid.our_grid(sheet), grid.helped_table(benchmark, grid.helped_of(sheet))]
-    return [*found, grid.printed_table(benchmark, grid.printed_of(sheet))]
+    printed = grid.printed_of(sheet)
+    return [*found, grid.printed_grid(printed), grid.printed_table(benchmark, printed)]
 
 
 def means_of(run: PipelineRun, version: CorpusVersion | None) -> ReportTable:

@@ -29,7 +29,7 @@ def admin(room) -> Client:
 
 def test_a_pipeline_is_set_up_watched_and_held_against_the_paper(room, admin, settings) -> None:
     assert "No pipeline yet" in one_line(admin.get(BASE))
-    assert "As printed (DIVER)" in one_line(admin.get(BASE))
+    assert "as printed" in one_line(admin.get(BASE))
     with serve() as url:
         settings.ASSAY_PRACTICE_URL = url
         assert "DIVER (v3)" in one_line(admin.get(f"{BASE}new/"))
@@ -86,6 +86,7 @@ def test_the_api_does_what_the_screens_do(room, admin, settings) -> None:
         "grid",
         "helped",
         "printed",
+        "anew",
     ]
     worded = admin.get(f"/api/b/ranked/queries/{room.first.pk}/wordings/").json()
     assert {run["name"] for each in worded for run in each["runs"]} >= {"DIVER (v1), expanded"}
