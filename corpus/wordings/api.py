@@ -1,7 +1,5 @@
 """API of queries in other words, and of what writes them."""
 
-from typing import Any
-
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -21,7 +19,7 @@ from corpus.models import (
     Role,
     Wording,
 )
-from corpus.run_routes import OneRun, RunLimit, RunVerb
+from corpus.run_routes import run_paths
 from corpus.texts.api import parameters
 from corpus.wordings.services import SETTINGS
 from corpus.wordings.views import (
@@ -34,9 +32,14 @@ from corpus.wordings.views import (
     get_source,
     start,
 )
-from kit.api import RUN_FIELDS, Route
+from kit.api import Route
 from kit.errors import Refused
-from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
+from llm.ledger.serializers import (
+    ForecastSerializer,
+    PaidSerializer,
+    PayingSerializer,
+    asking_fields,
+)
 
 _OPTIONS = sorted({name for each in SETTINGS.values() for name in each})
 
@@ -66,16 +69,10 @@ class ExpansionRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
     class Meta:
         model = ExpansionRun
-        fields = [
-            *RUN_FIELDS,
-            *("name", "method", "retriever", "config", "source", "run", "report"),
-            *("endpoint", "model", "practice"),
-            *PAID_FIELDS,
-            "pause_reason",
-        ]
+        fields = asking_fields("name", "method", "retriever", "config", "source", "run", "report")
 
 
-class NewExpansionSerializer(serializers.Serializer):
+class NewExpansionSerializer(PayingSerializer):
     """What to do. `config`: depth, tokenizer, prompt_tokens, output_tokens, temperature, top_p,
     reasoning_effort; of qexpand also profile, rounds, passages, passage_tokens, samples,
     stops_early."""
@@ -89,18 +86,6 @@ class NewExpansionSerializer(serializers.Serializer):
     )
     config = serializers.DictField(required=False, default=dict)
     name = serializers.CharField(max_length=180, required=False, allow_blank=True, default="")
-    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
-    budget_usd = BudgetField(required=False, default=None)
-
-
-class ExpansionForecastSerializer(serializers.Serializer):
-    """What an expansion is likely to take."""
-
-    queries = serializers.IntegerField()
-    calls = serializers.IntegerField()
-    input_tokens = serializers.IntegerField()
-    output_tokens = serializers.IntegerField()
-    usd = serializers.DecimalField(max_digits=18, decimal_places=6, allow_null=True)
 
 
 class ExpansionRoundSerializer(serializers.ModelSerializer):
@@ -174,12 +159,12 @@ class WordingRoutes(ViewSetMixin, Route):
 
     @extend_schema(
         parameters=[OpenApiParameter(name) for name in ("method", "endpoint", *_OPTIONS)],
-        responses=ExpansionForecastSerializer,
+        responses=ForecastSerializer,
     )
     def expansion_forecast(self, request: Request, slug: str) -> Response:
         """What an expansion would take."""
         access = enter(self.person(), slug, Role.ADMIN)
-        return Response(ExpansionForecastSerializer(forecast_of(access, request.query_params)).data)
+        return Response(ForecastSerializer(forecast_of(access, request.query_params)).data)
 
     @extend_schema(responses=ExpansionItemSerializer(many=True))
     def expansion_items(self, request: Request, slug: str, pk: int) -> Response:
@@ -189,7 +174,6 @@ class WordingRoutes(ViewSetMixin, Route):
         return self.page(rows, ExpansionItemSerializer)
 
 
-_RUN: Any = {"pages": RUNS, "serializer_class": ExpansionRunSerializer}
 _SOURCES = "b/<slug:slug>/query-sources"
 _ALL = "b/<slug:slug>/expansions"
 _to = WordingRoutes.as_view
@@ -199,8 +183,6 @@ urlpatterns = [
     path(f"{_SOURCES}/<int:pk>/wordings/", _to({"get": "wordings"}), name="api-wordings"),
     path(f"{_ALL}/", _to({"get": "expansions", "post": "start_expansion"}), name="api-expansions"),
     path(f"{_ALL}/forecast/", _to({"get": "expansion_forecast"}), name="api-expansion-forecast"),
-    path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_RUN), name="api-expansion"),
     path(f"{_ALL}/<int:pk>/queries/", _to({"get": "expansion_items"}), name="api-expansion-items"),
-    path(f"{_ALL}/<int:pk>/budget/", RunLimit.as_view(**_RUN), name="api-expansion-budget"),
-    path(f"{_ALL}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_RUN), name="api-expansion-verb"),
+    *run_paths(_ALL, "api-expansion", pages=RUNS, serializer_class=ExpansionRunSerializer),
 ]

@@ -47,6 +47,9 @@ class ExpansionForm(forms.Form):
 
     def __init__(self, *args: Any, method: str, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.method = method
+        hidden = forms.CharField(widget=forms.HiddenInput, required=False, initial=method)
+        self.fields["method"] = hidden
         is_needed = method == asking.QEXPAND
         self.fields["retriever"] = RunField(
             retrievers_of(benchmark),
@@ -62,6 +65,10 @@ class ExpansionForm(forms.Form):
             max_length=180, required=False, help_text="Left empty, one is made up."
         )
         self.fields["budget_usd"] = budget_field()
+
+    def clean_method(self) -> str:
+        """The one whose fields these are."""
+        return self.method
 
 
 def _field(name: str, setting: Setting) -> forms.Field:

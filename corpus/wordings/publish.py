@@ -9,8 +9,9 @@ from corpus.imports.wordings import write_source
 from corpus.lists import unused_name
 from corpus.models import ExpansionRound, ExpansionRun, ExpansionState, Query, RankedList
 from corpus.runs.writing import Listed, write_run
-from corpus.wordings.services import names_taken, note
+from corpus.wordings.services import names_taken
 from kit.runs.models import RunStatus
+from kit.runs.moves import note
 
 FAILED: Final = (
     "{queries} failed; nothing is published yet. Try them again, or keep them as they are."

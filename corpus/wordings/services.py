@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -23,13 +21,12 @@ from corpus.models import (
     RunComputation,
 )
 from corpus.wordings import asking
-from kit import audit
 from kit.errors import Refused
-from kit.runs.models import RunStatus, wake
-from kit.runs.moves import move_run
+from kit.runs.models import RunStatus, begin
+from kit.runs.moves import note, retry_items
 from llm.endpoints import Endpoint, fence_key, in_role
-from llm.ledger.accounts import check_budget, open_account
-from llm.prices import table
+from llm.ledger.accounts import asked_of, check_budget, open_account
+from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.requests import EFFORTS, Usage
 from llm.tokens import TOKENIZERS
@@ -100,6 +97,7 @@ def start_expansion(
     queries = list(_queries(benchmark).values_list("pk", flat=True))
     if not queries:
         raise Refused("No query has a text yet. Import some first.")
+    by_practice = retriever and retriever.provenance.get("practice")
     label = name.strip() or f"{retriever.name + ', ' if retriever else ''}{method}: {model}"
     with transaction.atomic():
         run = ExpansionRun.objects.create(
@@ -108,12 +106,8 @@ def start_expansion(
             method=method,
             retriever=retriever,
             config=config,
-            endpoint=endpoint.name,
-            model=model[:120],
-            practice=endpoint.is_practice
-            or bool(retriever and retriever.provenance.get("practice")),
+            **asked_of(endpoint) | {"practice": endpoint.is_practice or bool(by_practice)},
             budget_usd=budget_usd,
-            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
             total=len(queries),
             created_by=actor,
         )
@@ -122,10 +116,7 @@ def start_expansion(
         open_account(run)
         data = {"method": method, "retriever": retriever and retriever.pk}
         note(run, actor, "start expansion", **data)
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
+        begin(run, claimed=claimed)
     return run
 
 
@@ -182,25 +173,17 @@ def settings_of(run: ExpansionRun) -> asking.Settings:
 
 def retry_failed(*, run: ExpansionRun, actor: User | None) -> None:
     """Try the failed queries again, and these alone. Raises Refused where none failed."""
-    _go_on(run, actor, "retry failed queries", ExpansionState.WAITING)
+    retry_items(run, run.items.all(), actor=actor, noun="query", nouns="queries")
 
 
 def keep_failed(*, run: ExpansionRun, actor: User | None) -> None:
     """Let the failed queries stay as they are, so that the rest can be published. Raises Refused
     where none failed."""
-    _go_on(run, actor, "keep failed queries", ExpansionState.KEPT)
-
-
-def _go_on(run: ExpansionRun, actor: User | None, verb: str, to: ExpansionState) -> None:
     with transaction.atomic():
-        move_run(
-            run, RunStatus.QUEUED, actor=actor, verb=verb, sources=[RunStatus.FAILED], error=""
-        )
-        if not run.items.filter(state=ExpansionState.FAILED).update(state=to):
-            raise Refused("No query of this run has failed.")
-        run.done = run.items.exclude(state=ExpansionState.WAITING).count()
+        retry_failed(run=run, actor=actor)
+        run.waiting_items().update(state=ExpansionState.KEPT)
+        run.done = run.total
         run.save(update_fields=["done"])
-        wake(run)
 
 
 def forecast(
@@ -227,14 +210,7 @@ def forecast(
     output = _LIKELY_OUTPUT[method] + likely_thoughts(model, who.reasoning_effort)
     calls = count * who.rounds * who.samples
     usage = Usage(input=count * who.samples * sum(asked), output=calls * output)
-    price = table().find(endpoint, model, on=datetime.now(UTC).date()) if endpoint else None
-    return {
-        "queries": count,
-        "calls": calls,
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "usd": price.cost(usage) if price else None,
-    }
+    return {"queries": count, "calls": calls, **costs(usage, endpoint)}
 
 
 def names_taken(benchmark: Benchmark, retriever: RetrievalRun | None) -> set[str]:
@@ -245,11 +221,6 @@ def names_taken(benchmark: Benchmark, retriever: RetrievalRun | None) -> set[str
     open_ = benchmark.expansions.filter(source=None).exclude(status=RunStatus.CANCELLED)
     rows = (made, benchmark.query_sources.all(), open_)
     return {name for each in rows for name in each.values_list("name", flat=True)}
-
-
-def note(run: ExpansionRun, actor: User | None, verb: str, **data: object) -> None:
-    """Leave an event; in the transaction of the change."""
-    audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug, data=data)
 
 
 def _queries(benchmark: Benchmark) -> Any:

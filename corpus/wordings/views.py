@@ -20,7 +20,7 @@ from corpus.models import (
     RetrievalRun,
     Role,
 )
-from corpus.run_pages import PayingPages
+from corpus.run_pages import PayingPages, asking_verbs
 from corpus.runs.views import keys_of
 from corpus.texts.finding import query_matches
 from corpus.versions.services import stored
@@ -28,12 +28,9 @@ from corpus.wordings import asking
 from corpus.wordings import services as verbs
 from corpus.wordings.forms import ABOUT, ExpansionForm
 from kit import htmx
-from kit.errors import Refused
 from kit.lists.tables import Column, Filter, Table
-from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm import endpoints
 
-NO_ENDPOINT = "No model is set up that could write (docs/endpoints.md)."
 READERS = (Role.ADMIN, Role.REVIEWER)
 SOURCES = Table(
     search=("name",),
@@ -90,8 +87,7 @@ def query_sources(request: HttpRequest, slug: str) -> HttpResponse:
     table = SOURCES.read(access.benchmark.query_sources.all(), request.GET)
     runs = runs_by_source(access, [each.name for each in table.rows])
     rows = [(each, runs.get(each.name, [])) for each in table.rows]
-    context = {"access": access, "table": table, "rows": rows}
-    return htmx.render(request, "corpus/wordings/sources.html", context, partial="results")
+    return RUNS.index(request, access, "corpus/wordings/sources.html", table, rows=rows)
 
 
 @require_GET
@@ -118,8 +114,8 @@ def expansions(request: HttpRequest, slug: str) -> HttpResponse:
     """Every rewriting and expansion."""
     access = enter_unblinded(request.user, slug, *READERS)
     rows = access.benchmark.expansions.select_related("retriever__corpus_version")
-    context = {"access": access, "table": LIST.read(rows, request.GET)}
-    return htmx.render(request, "corpus/wordings/expansions.html", context, partial="results")
+    table = LIST.read(rows, request.GET)
+    return RUNS.index(request, access, "corpus/wordings/expansions.html", table)
 
 
 @require_http_methods(["GET", "POST"])
@@ -128,30 +124,38 @@ def expansion_new(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     sent = request.POST if request.method == "POST" else None
     method = method_of(request.POST if sent else request.GET)
-    form = ExpansionForm(sent, method=method, benchmark=access.benchmark)
-    made = htmx.submit(form, start, access=access, method=method)
-    if made:
-        return htmx.redirect(request, RUNS.url(made))
+    form = ExpansionForm(
+        sent, method=method, benchmark=access.benchmark, initial={"method": method}
+    )
     needs_run = method == asking.QEXPAND and not verbs.retrievers_of(access.benchmark).exists()
-    context = {
-        "access": access,
-        "form": form,
-        "method": method,
-        "methods": [(value, ExpansionMethod(value).label) for value in ExpansionMethod.values],
-        "about": ABOUT[method],
-        "needs_run": needs_run,
-        "missing": "" if endpoints.available(verbs.ROLE) else NO_ENDPOINT,
-    }
-    show = htmx.invalid if sent is not None else htmx.render
-    return show(request, "corpus/wordings/new.html", context)
+    missing = "No retrieval run was computed here, whose index could be asked." * needs_run
+    return RUNS.begin(
+        request,
+        access,
+        "corpus/wordings/new.html",
+        form,
+        partial(start, access=access),
+        method=method,
+        methods=ExpansionMethod.choices,
+        description=ABOUT[method],
+        needs_run=needs_run,
+        missing=missing or ("" if endpoints.available(verbs.ROLE) else endpoints.NO_ENDPOINT),
+    )
 
 
 @require_GET
 def expansion_forecast(request: HttpRequest, slug: str) -> HttpResponse:
     """What an expansion would take; a part of the page that sets one up."""
     access = enter(request.user, slug, Role.ADMIN)
-    context = {"access": access, "forecast": forecast_of(access, request.GET)}
-    return htmx.render(request, "corpus/wordings/forecast.html", context, partial="part")
+    return RUNS.forecast(
+        request,
+        access,
+        forecast_of(access, request.GET),
+        what="an expansion",
+        list_name="Expansions",
+        about="By the mean length of the newest queries; passages count as long as they may be "
+        "shown. Vectors of the new words, where the retriever is a model, come on top.",
+    )
 
 
 @require_GET
@@ -159,24 +163,19 @@ def expansion(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One expansion: its progress, what its rounds became, its queries."""
     access = enter_unblinded(request.user, slug, *READERS)
     run = get_expansion(access, pk)
-    counts = dict(run.items.order_by().values_list("state").annotate(n=Count("pk")))
-    rows = run.items.select_related("query__domain").annotate(round_count=Count("rounds"))
     became = run.report.get("rounds", ())
     found = RetrievalRun.objects.in_bulk([each["run"] or 0 for each in became])
-    context = RUNS.context(access, run) | {
-        "states": [(label, name, counts.get(name, 0)) for name, label in ExpansionState.choices],
-        "settings": [
-            (k, v) for k, v in run.config.items() if k != "prompt" and v not in ("", False)
-        ],
-        "rounds": [(e["round"], e["source"], found.get(e["run"] or 0)) for e in became],
-        "table": ITEMS.read(
-            rows, request.GET, choices={"domain": domain_choices(access.benchmark)}
-        ),
-        "has_failed": bool(counts.get(ExpansionState.FAILED)) and run.status == "failed",
-    }
-    if htmx.is_fragment(request, "results"):
-        return htmx.render(request, "corpus/wordings/run.html", context, partial="results")
-    return RUNS.show(request, "corpus/wordings/run.html", context)
+    return RUNS.monitor(
+        request,
+        access,
+        run,
+        "corpus/wordings/run.html",
+        table=ITEMS,
+        rows=run.items.select_related("query__domain").annotate(round_count=Count("rounds")),
+        choices={"domain": domain_choices(access.benchmark)},
+        settings=[(k, v) for k, v in run.config.items() if k != "prompt" and v not in ("", False)],
+        rounds=[(e["round"], e["source"], found.get(e["run"] or 0)) for e in became],
+    )
 
 
 @require_GET
@@ -216,11 +215,7 @@ def _rounds(run: ExpansionRun, item: ExpansionItem) -> list[dict[str, Any]]:
 
 def start(*, access: Access, method: str, **given: Any) -> ExpansionRun:
     """An expansion as a form or the API asks for it. Raises Refused."""
-    name = given.pop("endpoint", "")
-    known = endpoints.available(verbs.ROLE)
-    if not known:
-        raise Refused(NO_ENDPOINT, field="endpoint")
-    endpoint = endpoints.get(name) if name else known[0]
+    endpoint = endpoints.chosen_endpoint(given.pop("endpoint", ""), verbs.ROLE)
     return verbs.start_expansion(
         benchmark=access.benchmark, method=method, endpoint=endpoint, actor=access.user, **given
     )
@@ -233,8 +228,7 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any]:
     form.is_valid()
     given = form.cleaned_data
     options = {name: given.get(name) for name in verbs.SETTINGS[method]}
-    known = endpoints.available(verbs.ROLE)
-    endpoint = next((e for e in known if e.name == given.get("endpoint")), next(iter(known), None))
+    endpoint = endpoints.asked_for(given.get("endpoint"), verbs.ROLE)
     config = verbs.checked_config(method, options)
     return verbs.forecast(access.benchmark, method, endpoint, config)
 
@@ -277,12 +271,6 @@ def get_expansion(access: Access, pk: int) -> ExpansionRun:
 RUNS = PayingPages(
     "expansion",
     get=get_expansion,
-    verbs={
-        "pause": pause_run,
-        "resume": partial(resume_run, pause_reason=""),
-        "cancel": cancel_run,
-        "retry": verbs.retry_failed,
-        "keep": verbs.keep_failed,
-    },
+    verbs=asking_verbs(verbs.retry_failed) | {"keep": verbs.keep_failed},
     readers=READERS,
 )

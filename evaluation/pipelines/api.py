@@ -29,7 +29,7 @@ from evaluation.pipelines.views import (
 from kit.api import RUN_FIELDS, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
-from llm.ledger.serializers import BudgetField
+from llm.ledger.serializers import BudgetField, ForecastSerializer
 
 
 class PipelineSerializer(serializers.ModelSerializer):
@@ -52,16 +52,6 @@ class NewPipelineSerializer(serializers.Serializer):
     depth = serializers.IntegerField(required=False, default=100, min_value=1, max_value=1000)
     name = serializers.CharField(max_length=140, required=False, allow_blank=True, default="")
     budget_usd = BudgetField(required=False, default=None)
-
-
-class PipelineForecastSerializer(serializers.Serializer):
-    """What a pipeline is likely to take, all steps together."""
-
-    queries = serializers.IntegerField()
-    calls = serializers.IntegerField()
-    input_tokens = serializers.IntegerField()
-    output_tokens = serializers.IntegerField()
-    usd = serializers.DecimalField(max_digits=18, decimal_places=6, allow_null=True)
 
 
 class WordingRunSerializer(serializers.Serializer):
@@ -106,7 +96,7 @@ class PipelineRoutes(ViewSetMixin, Route):
             OpenApiParameter(name)
             for name in ("preset", "retriever", "expander", "reranker", "profile", "depth")
         ],
-        responses=PipelineForecastSerializer,
+        responses=ForecastSerializer,
     )
     def pipeline_forecast(self, request: Request, slug: str) -> Response:
         """What a pipeline would take."""
@@ -114,7 +104,7 @@ class PipelineRoutes(ViewSetMixin, Route):
         found = forecast_of(access, request.query_params)
         if found is None:
             raise Refused("No retrieval run was computed here.", field="retriever")
-        return Response(PipelineForecastSerializer(found).data)
+        return Response(ForecastSerializer(found).data)
 
     @extend_schema(
         parameters=[OpenApiParameter("version", int)], responses=ReportTableSerializer(many=True)

@@ -14,10 +14,11 @@ from corpus.tasks import compute_run
 from corpus.wordings.tasks import EXPANSIONS
 from evaluation.pipelines import plan
 from evaluation.pipelines.models import PipelineRun
-from evaluation.pipelines.services import RERANKS, Child, begin, child_of, note
+from evaluation.pipelines.services import RERANKS, Child, begin, child_of
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import LostLease, RunStatus, stopping
+from kit.runs.moves import note
 
 logger = logging.getLogger(__name__)
 _TAKES: Final[dict[str, Callable[[int], Any]]] = {

@@ -16,10 +16,10 @@ from corpus.wordings import asking
 from corpus.wordings import services as wordings
 from evaluation.pipelines import plan
 from evaluation.pipelines.models import PipelineRun
-from kit import audit
 from kit.errors import Refused
 from kit.runs.models import RunStatus, wake
-from kit.runs.moves import cancel_run, move_run, pause_run, resume_run
+from kit.runs.models import begin as begin_run
+from kit.runs.moves import cancel_run, move_run, note, pause_run, resume_run
 from llm import endpoints
 from llm.endpoints import Endpoint
 from llm.ledger.accounts import PayingRun, check_budget
@@ -77,10 +77,7 @@ def start_pipeline(
             created_by=actor,
         )
         note(run, actor, "start pipeline", preset=preset, retriever=retriever.pk)
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
+        begin_run(run, claimed=claimed)
     return run
 
 
@@ -213,11 +210,6 @@ def cancel(*, run: PipelineRun, actor: User | None) -> None:
         for child in _open(run):
             if child.can_cancel:
                 cancel_run(run=child, actor=actor)
-
-
-def note(run: PipelineRun, actor: User | None, verb: str, **data: object) -> None:
-    """Leave an event; in the transaction of the change."""
-    audit.record(actor=actor, verb=verb, target=run, scope=run.benchmark.slug, data=data)
 
 
 def _open(run: PipelineRun) -> list[Child]:

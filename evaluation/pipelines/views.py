@@ -1,6 +1,7 @@
 """Screens of pipelines: methods by retrievers, setting one up, its steps; and one query in all
 its wordings."""
 
+from functools import partial
 from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -22,12 +23,23 @@ from evaluation.pipelines.models import PipelineRun
 from evaluation.published.services import tables
 from evaluation.scores import sheets
 from kit import htmx
-from kit.errors import Refused
 from kit.lists.report_tables import Cell, ReportTable, text
+from kit.lists.tables import Column, Table
 from llm import endpoints
-from llm.endpoints import Endpoint
 
+RERANK_ROLE: Final = role_of(plan.POINTWISE)
 READERS: Final = (Role.ADMIN, Role.REVIEWER)
+LIST: Final = Table(
+    columns=(
+        Column("name", "Pipeline", order=("name",)),
+        Column("preset", "Version", order=("preset",)),
+        Column("retriever", "Retriever", order=("retriever__name",)),
+        Column("status", "Status", order=("status",)),
+        Column("queries", "Steps", numeric=True),
+        Column("at", "Started", order=("created_at",)),
+    ),
+    order=("-pk",),
+)
 _PAGES: Final = {"expand": "expansion", "compute": "run-computation", "hybrid": "run-computation"}
 
 
@@ -36,11 +48,11 @@ def pipelines(request: HttpRequest, slug: str) -> HttpResponse:
     """Every pipeline, and methods by retrievers: ours, what each helped, and as printed."""
     access = enter_unblinded(request.user, slug, *READERS)
     version = version_of(request, access)
-    context = sheet_context(access, version) | {
-        "pipelines": access.benchmark.pipelines.select_related("retriever"),
-        "sheets": tables_of(access, version),
-    }
-    return htmx.render(request, "evaluation/pipelines/pipelines.html", context)
+    rows = access.benchmark.pipelines.select_related("retriever__corpus_version")
+    context = sheet_context(access, version) | {"sheets": tables_of(access, version)}
+    del context["access"]
+    table = LIST.read(rows, request.GET)
+    return RUNS.index(request, access, "evaluation/pipelines/pipelines.html", table, **context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -48,27 +60,32 @@ def pipeline_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Set a pipeline up and start it."""
     access = enter(request.user, slug, Role.ADMIN)
     sent = request.POST if request.method == "POST" else None
-    form = PipelineForm(sent, benchmark=access.benchmark)
-    made = htmx.submit(form, start, access=access)
-    if made:
-        return htmx.redirect(request, RUNS.url(made))
-    context = {
-        "access": access,
-        "form": form,
-        "about": [(plan.TITLES[name], words) for name, words in plan.ABOUT.items()],
-        "has_runs": retrievers_of(access.benchmark).exists(),
-        "has_models": bool(endpoints.available(ROLE)),
-    }
-    show = htmx.invalid if sent is not None else htmx.render
-    return show(request, "evaluation/pipelines/new.html", context)
+    has_runs = retrievers_of(access.benchmark).exists()
+    missing = "" if has_runs else "No retrieval run was computed here, whose index could be asked."
+    return RUNS.begin(
+        request,
+        access,
+        "evaluation/pipelines/new.html",
+        PipelineForm(sent, benchmark=access.benchmark),
+        partial(start, access=access),
+        versions=[(plan.TITLES[name], words) for name, words in plan.ABOUT.items()],
+        has_runs=has_runs,
+        missing=missing if endpoints.available(ROLE) else endpoints.NO_ENDPOINT,
+    )
 
 
 @require_GET
 def pipeline_forecast(request: HttpRequest, slug: str) -> HttpResponse:
     """What a pipeline would take; a part of the page that sets one up."""
     access = enter(request.user, slug, Role.ADMIN)
-    context = {"access": access, "forecast": forecast_of(access, request.GET)}
-    return htmx.render(request, "evaluation/pipelines/forecast.html", context, partial="part")
+    return RUNS.forecast(
+        request,
+        access,
+        forecast_of(access, request.GET),
+        what="a pipeline",
+        list_name="Pipelines",
+        about="All steps together. What was paid for before is not paid again.",
+    )
 
 
 @require_GET
@@ -172,12 +189,10 @@ def _step(access: Access, step: dict[str, Any]) -> dict[str, Any]:
 
 def start(*, access: Access, expander: str = "", reranker: str = "", **given: Any) -> PipelineRun:
     """A pipeline as a form or the API asks for it. Raises Refused."""
-    if not endpoints.available(ROLE):
-        raise Refused("No model is set up (docs/endpoints.md).", field="expander")
     return verbs.start_pipeline(
         benchmark=access.benchmark,
-        expander=_endpoint(expander, ROLE),
-        reranker=_endpoint(reranker, role_of(plan.POINTWISE)),
+        expander=endpoints.chosen_endpoint(expander, ROLE),
+        reranker=endpoints.chosen_endpoint(reranker, RERANK_ROLE),
         actor=access.user,
         **given,
     )
@@ -195,16 +210,11 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any] | None:
         access.benchmark,
         given.get("preset") or plan.V1,
         retriever,
-        _endpoint(given.get("expander") or "", ROLE),
-        _endpoint(given.get("reranker") or "", role_of(plan.POINTWISE)),
+        endpoints.asked_for(given.get("expander"), ROLE),
+        endpoints.asked_for(given.get("reranker"), RERANK_ROLE),
         profile=given.get("profile") or "strict",
         depth=given.get("depth") or 100,
     )
-
-
-def _endpoint(name: str, role: str) -> Endpoint | None:
-    known = endpoints.available(role)
-    return endpoints.get(name) if name else next(iter(known), None)
 
 
 def get_pipeline(access: Access, pk: int) -> PipelineRun:

@@ -165,6 +165,7 @@ KINDS = {
     "error": "bad",
     "done": "good",
     "ranked": "good",
+    "worded": "good",
     "written": "good",
     "finished": "good",
     "complete": "good",

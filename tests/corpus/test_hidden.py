@@ -43,7 +43,8 @@ hint-run hint-runs import import-folder import-run imports invited judge-report 
 judge-runs judge-samples judge-table label-checks noise-check noise-checks panel panel-hints
 panel-new panel-table people person pipeline pipeline-forecast pipeline-grid pipeline-means
 pipeline-new pipelines pool pool-build pool-builds pool-new pool-pairs pools progress
-progress-csv prompts push query-source query-sources query-wordings qualification-people qualification-rule qualification-rules quotas
+progress-csv prompts push qualification-people qualification-rule qualification-rules query-source
+query-sources query-wordings quotas
 rag-board rag-board-csv rag-forecast rag-grade-forecast rag-run rag-run-new rag-runs release
 release-changelog release-pushes releases rerank-forecast rerank-run rerank-run-new rerank-runs
 rescoring run-computation run-computations short-answers

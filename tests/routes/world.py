@@ -265,9 +265,19 @@ def make_everything(folder: Path) -> SimpleNamespace:
         query_source=QuerySource.objects.create(benchmark=benchmark, name="words"),
         expansion=expansion,
         pipeline=PipelineRun.objects.create(
-            benchmark=benchmark, name="p", preset="v1", retriever=ranked.run,
-            steps=[{"name": "expanded", "kind": "expand", "of": ["retriever"], "child": None,
-                    "run": None}],
+            benchmark=benchmark,
+            name="p",
+            preset="v1",
+            retriever=ranked.run,
+            steps=[
+                {
+                    "name": "expanded",
+                    "kind": "expand",
+                    "of": ["retriever"],
+                    "child": None,
+                    "run": None,
+                }
+            ],
         ),
         vote=Vote.objects.create(case=case, voter=spare, label=1),
         batch=batch,
