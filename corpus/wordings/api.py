@@ -35,9 +35,9 @@ from corpus.wordings.views import (
 from kit.api import Route
 from kit.errors import Refused
 from llm.ledger.serializers import (
-    ForecastSerializer,
     PaidSerializer,
     PayingSerializer,
+    RunForecastSerializer,
     asking_fields,
 )
 
@@ -159,12 +159,12 @@ class WordingRoutes(ViewSetMixin, Route):
 
     @extend_schema(
         parameters=[OpenApiParameter(name) for name in ("method", "endpoint", *_OPTIONS)],
-        responses=ForecastSerializer,
+        responses=RunForecastSerializer,
     )
     def expansion_forecast(self, request: Request, slug: str) -> Response:
         """What an expansion would take."""
         access = enter(self.person(), slug, Role.ADMIN)
-        return Response(ForecastSerializer(forecast_of(access, request.query_params)).data)
+        return Response(RunForecastSerializer(forecast_of(access, request.query_params)).data)
 
     @extend_schema(responses=ExpansionItemSerializer(many=True))
     def expansion_items(self, request: Request, slug: str, pk: int) -> Response:

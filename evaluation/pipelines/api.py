@@ -29,7 +29,7 @@ from evaluation.pipelines.views import (
 from kit.api import RUN_FIELDS, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
-from llm.ledger.serializers import BudgetField, ForecastSerializer
+from llm.ledger.serializers import BudgetField, RunForecastSerializer
 
 
 class PipelineSerializer(serializers.ModelSerializer):
@@ -96,7 +96,7 @@ class PipelineRoutes(ViewSetMixin, Route):
             OpenApiParameter(name)
             for name in ("preset", "retriever", "expander", "reranker", "profile", "depth")
         ],
-        responses=ForecastSerializer,
+        responses=RunForecastSerializer,
     )
     def pipeline_forecast(self, request: Request, slug: str) -> Response:
         """What a pipeline would take."""
@@ -104,7 +104,7 @@ class PipelineRoutes(ViewSetMixin, Route):
         found = forecast_of(access, request.query_params)
         if found is None:
             raise Refused("No retrieval run was computed here.", field="retriever")
-        return Response(ForecastSerializer(found).data)
+        return Response(RunForecastSerializer(found).data)
 
     @extend_schema(
         parameters=[OpenApiParameter("version", int)], responses=ReportTableSerializer(many=True)
