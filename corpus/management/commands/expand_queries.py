@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, ExpansionMethod, ExpansionRun
@@ -11,6 +11,7 @@ from corpus.versions.services import called
 from corpus.wordings.services import CHOICES, ROLE, SETTINGS, retrievers_of, start_expansion
 from corpus.wordings.tasks import EXPANSIONS
 from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.ledger.accounts import budget_of
@@ -18,7 +19,7 @@ from llm.ledger.accounts import budget_of
 _OPTIONS = {name: each for settings in SETTINGS.values() for name, each in settings.items()}
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Put a benchmark's queries into other words, and with a retriever rank them anew. "
         "Without a configured endpoint the practice model words them."
@@ -46,10 +47,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["slug"])
         with endpoints.practice_if_unconfigured(ROLE) as first:
-            try:
-                run = _start(benchmark, options, first)
-            except Refused as error:
-                raise CommandError(str(error)) from None
+            run = _start(benchmark, options, first)
             EXPANSIONS.drive(run)
         run.refresh_from_db()
         found = {

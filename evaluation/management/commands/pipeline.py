@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, RetrievalRun
@@ -15,12 +15,13 @@ from evaluation.pipelines import plan
 from evaluation.pipelines.running import carry_on
 from evaluation.pipelines.services import spent, start_pipeline
 from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
 from llm import endpoints
 from llm.ledger.accounts import budget_of
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Expand queries, search, merge and rerank as a version of DIVER does, each step a run of "
         "its own. Without a configured endpoint the practice model writes and reranks."
@@ -42,22 +43,19 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["slug"])
         with endpoints.practice_if_unconfigured(ROLE):
-            try:
-                run = start_pipeline(
-                    benchmark=benchmark,
-                    preset=options["preset"],
-                    retriever=_retriever(benchmark, options),
-                    expander=_endpoint(options["expander"], ROLE),
-                    reranker=_endpoint(options["reranker"], role_of(plan.POINTWISE)),
-                    profile=options["profile"],
-                    depth=options["depth"],
-                    name=options["name"],
-                    budget_usd=budget_of(options["budget"]),
-                    actor=None,
-                    claimed=True,
-                )
-            except Refused as error:
-                raise CommandError(str(error)) from None
+            run = start_pipeline(
+                benchmark=benchmark,
+                preset=options["preset"],
+                retriever=_retriever(benchmark, options),
+                expander=endpoints.chosen_endpoint(options["expander"], ROLE),
+                reranker=endpoints.chosen_endpoint(options["reranker"], role_of(plan.POINTWISE)),
+                profile=options["profile"],
+                depth=options["depth"],
+                name=options["name"],
+                budget_usd=budget_of(options["budget"]),
+                actor=None,
+                claimed=True,
+            )
             carry_on(run)
         run.refresh_from_db()
         names = dict(
@@ -75,10 +73,6 @@ class Command(BaseCommand):
                 self.stdout.write(f"{step}: {name or 'not done'}")
         if run.status != RunStatus.DONE:
             raise CommandError(run.error or "The pipeline is not finished.")
-
-
-def _endpoint(name: str, role: str) -> endpoints.Endpoint | None:
-    return endpoints.get(name) if name else next(iter(endpoints.available(role)), None)
 
 
 def _retriever(benchmark: Benchmark, options: dict[str, Any]) -> RetrievalRun:
