@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, OuterRef, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -13,6 +13,7 @@ from corpus.lists import domain_choices
 from corpus.models import (
     ExpansionItem,
     ExpansionMethod,
+    ExpansionRound,
     ExpansionRun,
     ExpansionState,
     Passage,
@@ -163,6 +164,9 @@ def expansion(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One expansion: its progress, what its rounds became, its queries."""
     access = enter_unblinded(request.user, slug, *READERS)
     run = get_expansion(access, pk)
+    own = ExpansionRound.objects.filter(item=OuterRef("pk")).order_by().values("item")
+    # Beside the items and not joined with them, whose states are counted.
+    rounds = own.annotate(n=Count("pk")).values("n")
     became = run.report.get("rounds", ())
     found = RetrievalRun.objects.in_bulk([each["run"] or 0 for each in became])
     return RUNS.monitor(
@@ -171,7 +175,7 @@ def expansion(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         run,
         "corpus/wordings/run.html",
         table=ITEMS,
-        rows=run.items.select_related("query__domain").annotate(round_count=Count("rounds")),
+        rows=run.items.select_related("query__domain").annotate(round_count=Subquery(rounds)),
         choices={"domain": domain_choices(access.benchmark)},
         settings=[(k, v) for k, v in run.config.items() if k != "prompt" and v not in ("", False)],
         rounds=[(e["round"], e["source"], found.get(e["run"] or 0)) for e in became],

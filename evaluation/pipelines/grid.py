@@ -235,7 +235,10 @@ def printed_grid(found: Sequence[Printed]) -> ReportTable:
     rows = tuple(
         (
             text(method),
-            *(text(", ".join(means.get(Way(name, method), ["–"]))) for name in retrievers),
+            *(
+                text(", ".join(dict.fromkeys(means.get(Way(name, method), ["–"]))))
+                for name in retrievers
+            ),
         )
         for method in dict.fromkeys(each.way.method for each in found)
     )

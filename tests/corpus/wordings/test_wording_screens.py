@@ -70,6 +70,8 @@ def test_an_expansion_is_set_up_beside_its_forecast_and_read(room, settings) -> 
     run = made(room, admin, settings)
     page = one_line(admin.get(f"{BASE}expansions/{run.pk}/"))
     assert "Two rounds, round 1" in page
+    # Two queries of two rounds each are two.
+    assert f'<a href="{BASE}expansions/{run.pk}/?state=worded">2</a>' in page
     assert f"{BASE}expansions/{run.pk}/queries/{room.first.pk}/" in page
     rounds = one_line(admin.get(f"{BASE}expansions/{run.pk}/queries/{room.first.pk}/"))
     assert "Passages shown" in rounds
