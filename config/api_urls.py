@@ -25,6 +25,7 @@ urlpatterns = [
     path("", include("corpus.cleaning.api")),
     path("", include("corpus.computing.api")),
     path("", include("corpus.reranking.api")),
+    path("", include("corpus.wordings.api")),
     path("", include("corpus.endpoints.api")),
     path("", include("corpus.quotas.api")),
     path("", include("corpus.webhooks.api")),
@@ -68,4 +69,5 @@ urlpatterns = [
     path("", include("evaluation.agents.doors")),
     path("", include("evaluation.rag.api")),
     path("", include("evaluation.chain.api")),
+    path("", include("evaluation.pipelines.api")),
 ]

@@ -39,6 +39,7 @@ NOUNS: dict[str, tuple[str, str]] = {
     "evaluation.experiments": ("Experiments", "Debate runs compared."),
     "corpus.runs": ("Retrieval runs", "What systems ranked for every query."),
     "corpus.computing": ("Computed runs", "Retrieval runs that are computed here."),
+    "corpus.wordings": ("Queries in other words", "Rewritten, expanded or imported queries."),
     "corpus.reranking": ("Rerankings", "Retrieval runs brought into another order."),
     "evaluation.leaderboard": ("Leaderboard", "Systems by rank, compared, before and after."),
     "evaluation.holes": ("Missing labels", "Relevant passages that the gold does not know."),
@@ -47,5 +48,6 @@ NOUNS: dict[str, tuple[str, str]] = {
     "evaluation.agents": ("Search agents", "What agents find and answer with a retriever."),
     "evaluation.rag": ("RAG", "Answers written from what systems retrieve, and their grades."),
     "evaluation.chain": ("Chains", "From noisy pages to a release, step by step."),
+    "evaluation.pipelines": ("Pipelines", "Retrieval as several runs, and methods by retrievers."),
     "evaluation.releases": ("Releases", "Drafts and final releases, and pushing them."),
 }

@@ -34,3 +34,12 @@ from corpus.texts.models import (
     VersionState,
 )
 from corpus.webhooks.models import Delivery, Webhook
+from corpus.wordings.models import (
+    ExpansionItem,
+    ExpansionMethod,
+    ExpansionRound,
+    ExpansionRun,
+    ExpansionState,
+    QuerySource,
+    Wording,
+)

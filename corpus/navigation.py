@@ -72,6 +72,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
     ("Overview", "Overview"): (Page("Status", "benchmark"), Page("Progress", "progress", _admins)),
     ("Data", "Browse"): (
         Page("Queries", "queries", beside=("aspects/", "audit/")),
+        Page("Query sources", "query-sources", _readers_of_debates, beside=("expansions/",)),
         Page("Passages", "passages", beside=("documents/",)),
         Page("Judgments", "judgments", beside=("gold/",)),
         Page("Corpus versions", "versions", _seniors, beside=("cleaning/",)),
@@ -101,6 +102,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("Leaderboard", "leaderboard"),
         Page("Retrieval runs", "retrieval-runs"),
         Page("Rerankings", "rerank-runs", _readers_of_debates),
+        Page("Pipelines", "pipelines", _readers_of_debates),
         Page("Missing labels", "holes"),
         Page("Agreement", "agreement", _seniors),
         Page("Agent board", "agent-board", _readers_of_debates, beside=("judge-samples/",)),

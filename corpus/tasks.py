@@ -9,6 +9,7 @@ from corpus.pages import fetching
 from corpus.pools import builds as pool_builds
 from corpus.reranking import tasks as reranking_tasks  # noqa: F401  (registers its task)
 from corpus.texts.indexing import run_index
+from corpus.wordings import tasks as wordings_tasks  # noqa: F401  (registers its task)
 
 
 @shared_task(name=PassageIndexRun.task_name)

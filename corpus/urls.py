@@ -18,6 +18,7 @@ from corpus.runs import views as runs
 from corpus.texts import views as documents
 from corpus.versions import views as versions
 from corpus.webhooks import views as webhooks
+from corpus.wordings import views as wordings
 
 _HERE = "b/<slug:slug>"
 _PERSON = f"{_HERE}/people/<int:pk>"
@@ -25,6 +26,7 @@ _IMPORT = f"{_HERE}/import/<int:pk>"
 _RUNS = f"{_HERE}/retrieval"
 _COMPUTED = f"{_RUNS}/compute/<int:pk>"
 _RERANK = f"{_HERE}/reranks/<int:pk>"
+_EXPANSION = f"{_HERE}/expansions/<int:pk>"
 _BUILD = f"{_HERE}/pools/builds/<int:pk>"
 _VERSION = f"{_HERE}/versions/<int:pk>"
 _TEXT = f"{_VERSION}/passages/<int:passage_pk>"
@@ -83,6 +85,14 @@ urlpatterns = [
     path(f"{_HERE}/reranks/forecast/", reranking.rerank_forecast, name="rerank-forecast"),
     path(f"{_RERANK}/", reranking.rerank_run, name="rerank-run"),
     *reranking.RUNS.paths(_RERANK),
+    path(f"{_HERE}/query-sources/", wordings.query_sources, name="query-sources"),
+    path(f"{_HERE}/query-sources/<int:pk>/", wordings.query_source, name="query-source"),
+    path(f"{_HERE}/expansions/", wordings.expansions, name="expansions"),
+    path(f"{_HERE}/expansions/new/", wordings.expansion_new, name="expansion-new"),
+    path(f"{_HERE}/expansions/forecast/", wordings.expansion_forecast, name="expansion-forecast"),
+    path(f"{_EXPANSION}/", wordings.expansion, name="expansion"),
+    path(f"{_EXPANSION}/queries/<int:query_pk>/", wordings.expansion_query, name="expansion-query"),
+    *wordings.RUNS.paths(_EXPANSION),
     path(f"{_HERE}/pools/", pools.pools, name="pools"),
     path(f"{_HERE}/pools/new/", pools.pool_new, name="pool-new"),
     path(f"{_BUILD}/", pools.pool_build, name="pool-build"),

@@ -11,6 +11,7 @@ from evaluation.agents.models import (
 )
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.experiments.models import Experiment
+from evaluation.pipelines.models import PipelineRun
 from evaluation.rag.models import (
     HARNESSES,
     AnswerState,

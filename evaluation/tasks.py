@@ -12,11 +12,13 @@ from evaluation.models import (
     GradeRun,
     JudgeRun,
     NoiseCheck,
+    PipelineRun,
     RagRun,
     Release,
     ReleasePush,
     ScoreSheet,
 )
+from evaluation.pipelines import running as pipelines
 from evaluation.rag import grading
 from evaluation.rag import services as rag
 from evaluation.rag.grading import GradePump
@@ -69,6 +71,12 @@ def run_agent(run_id: int) -> None:
 def judge_answers(run_id: int) -> None:
     """Take part in judging answers."""
     JUDGES.take_part(run_id)
+
+
+@shared_task(name=PipelineRun.task_name)
+def carry_pipeline_on(run_id: int) -> None:
+    """Carry a pipeline on for a turn; harmless when delivered twice."""
+    pipelines.take_turn(run_id)
 
 
 @shared_task(name=RagRun.task_name)

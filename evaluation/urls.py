@@ -8,6 +8,7 @@ from evaluation.checklist import views as checklist
 from evaluation.experiments import views as experiments
 from evaluation.finding import views as finding
 from evaluation.holes import views as holes
+from evaluation.pipelines import views as pipelines
 from evaluation.published import views as published
 from evaluation.releases import views as releases
 
@@ -18,6 +19,7 @@ _CHAIN = f"{_HERE}/chains/<int:pk>"
 _TABLES = f"{_HERE}/leaderboard/published"
 _RELEASE = f"{_HERE}/releases/<int:pk>"
 _SINCE = f"{_RELEASE}/since/<int:older>"
+_PIPELINE = f"{_HERE}/pipelines/<int:pk>"
 _PUSH = f"{_HERE}/pushes/<int:pk>"
 urlpatterns = [
     path(f"{_HERE}/checklist/", checklist.checklist, name="checklist"),
@@ -40,6 +42,12 @@ urlpatterns = [
     path(f"{_HERE}/leaderboard/systems/", published.known_systems, name="known-systems"),
     path(f"{_TABLES}/", published.published_tables, name="published-tables"),
     path(f"{_TABLES}/<slug:name>/", published.published_table, name="published-table"),
+    path(f"{_HERE}/pipelines/", pipelines.pipelines, name="pipelines"),
+    path(f"{_HERE}/pipelines/new/", pipelines.pipeline_new, name="pipeline-new"),
+    path(f"{_HERE}/pipelines/forecast/", pipelines.pipeline_forecast, name="pipeline-forecast"),
+    path(f"{_PIPELINE}/", pipelines.pipeline, name="pipeline"),
+    *pipelines.RUNS.paths(_PIPELINE),
+    path(f"{_HERE}/queries/<int:pk>/wordings/", pipelines.query_wordings, name="query-wordings"),
     path(f"{_HERE}/holes/", holes.holes, name="holes"),
     path(f"{_HERE}/holes/growth.csv", holes.holes_csv, name="holes-csv"),
     path(f"{_HERE}/holes/debate/", holes.holes_debate, name="holes-debate"),

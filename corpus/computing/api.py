@@ -40,7 +40,7 @@ class RunComputationSerializer(PaidSerializer, serializers.ModelSerializer):
 
 class NewComputationSerializer(serializers.Serializer):
     """What to compute. `config`: depth, by_document; k1, b; dimensions; endpoint, model; runs,
-    weights."""
+    weights; queries, the id of a query source."""
 
     method = serializers.ChoiceField(choices=Method.choices)
     config = serializers.DictField(required=False, default=dict)

@@ -6,13 +6,22 @@ from typing import Any
 from django import forms
 
 from corpus.computing.models import Method
-from corpus.models import Benchmark, CleaningPreset, CorpusVersion, RankedList, RetrievalRun
+from corpus.models import (
+    Benchmark,
+    CleaningPreset,
+    CorpusVersion,
+    QuerySource,
+    RankedList,
+    RetrievalRun,
+)
 from corpus.retrieval import DIMENSIONS, K1, B
 from kit.errors import Refused
 from llm import endpoints
 
 # Documents are ranked by their best chunk, instead of the chunks (docs/protocol.md 5.1, step 7).
 BY_DOCUMENT = "by_document"
+# The key of the source whose wordings are searched for in place of the queries' own.
+QUERIES = "queries"
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,7 @@ def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str
     if method not in Method.values:
         raise Refused(f"There is no method {method!r}: {', '.join(Method.values)}.", field="method")
     known = SETTINGS[Method(method)]
-    shared = ("runs", "weights") if method == Method.HYBRID else (BY_DOCUMENT,)
+    shared = ("runs", "weights") if method == Method.HYBRID else (BY_DOCUMENT, QUERIES)
     for name in given:
         if name not in known and name not in ("depth", *shared):
             raise Refused(f"{Method(method).label} has no setting {name!r}.", field=name)
@@ -93,6 +102,8 @@ def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str
     depth = DEPTH.read("depth", given.get("depth"))
     if Setting(bool, False).read(BY_DOCUMENT, given.get(BY_DOCUMENT)):
         found[BY_DOCUMENT] = True
+    if given.get(QUERIES) is not None:
+        found[QUERIES] = _source(benchmark, given[QUERIES]).pk
     return {"method": method, "depth": depth, **found}
 
 
@@ -127,6 +138,9 @@ def title(config: dict[str, Any], names: dict[int, str], version: CorpusVersion 
     if config.get(BY_DOCUMENT) and version is not None:
         plain = title({**config, BY_DOCUMENT: False}, names, version)
         return f"{plain}, best chunk of {version.name}"
+    if config.get(QUERIES):
+        plain = title({**config, QUERIES: None}, names, version)
+        return f"{plain}, {QuerySource.objects.get(pk=config[QUERIES]).name}"
     method = Method(config["method"])
     settings = {"depth": DEPTH, **SETTINGS[method]}
     if method == Method.EMBEDDINGS:
@@ -146,6 +160,14 @@ def title(config: dict[str, Any], names: dict[int, str], version: CorpusVersion 
         if setting.kind is not str and config[each] != setting.default
     ]
     return ", ".join([name, *changed])
+
+
+def _source(benchmark: Benchmark, key: Any) -> QuerySource:
+    known = type(key) is int and 0 < key < 2**63
+    found = QuerySource.objects.filter(benchmark=benchmark, pk=key).first() if known else None
+    if found is None:
+        raise Refused("There is no such query source.", field=QUERIES)
+    return found
 
 
 def _runs(benchmark: Benchmark, requested: Any) -> list[int]:

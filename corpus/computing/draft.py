@@ -10,11 +10,18 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from corpus.computing.config import BY_DOCUMENT, key_of_run
+from corpus.computing.config import BY_DOCUMENT, QUERIES, key_of_run
 from corpus.computing.corpus import documents_of, read_corpus
 from corpus.computing.methods import Asked, Asking, Job, Ranked, fused, rank
 from corpus.computing.models import Method
-from corpus.models import CorpusVersion, Domain, RankedList, RetrievalRun, RunComputation
+from corpus.models import (
+    CorpusVersion,
+    Domain,
+    QuerySource,
+    RankedList,
+    RetrievalRun,
+    RunComputation,
+)
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.services import stored
 from kit import audit
@@ -81,6 +88,7 @@ class Draft:
                     "method": computation.method,
                     "config": computation.config,
                     "practice": computation.practice,
+                    **({QUERIES: self.source.name} if self.source else {}),
                     **self.report,
                 },
             )
@@ -94,6 +102,19 @@ class Draft:
         if found is None:
             raise Refused("The corpus version that was to be ranked is gone.")
         return found
+
+    @cached_property
+    def source(self) -> QuerySource | None:
+        """Whose wordings are searched for; None for the queries as they are."""
+        key = self.computation.config.get(QUERIES)
+        return QuerySource.objects.filter(pk=key).first() if key else None
+
+    def _wordings(self, domain: Domain) -> dict[int, str]:
+        """By query; one without keeps its own words."""
+        if self.source is None:
+            return {}
+        rows = self.source.wordings.filter(query__domain=domain)
+        return dict(rows.order_by().values_list("query", "text"))
 
     def _begin(self) -> None:
         computation = self.computation
@@ -111,13 +132,17 @@ class Draft:
         columns = ("text", "excluded_ids", "domain")
         queries = list(domain.queries.order_by("pk").only(*columns))
         excluded = excluded_in(self.version, queries)
+        worded = self._wordings(domain)
+        texts = [(q.pk, worded.get(q.pk, q.text)) for q in queries]
         asked = [
-            Asked(q.pk, q.text, sorted(excluded.get(q.pk, ()))) for q in queries if q.text.strip()
+            Asked(pk, text, sorted(excluded.get(pk, ()))) for pk, text in texts if text.strip()
         ]
         counts: dict[str, Any] = {
             "queries": len(queries),
             "queries_without_text": len(queries) - len(asked),
         }
+        if self.source:
+            counts["queries_in_other_words"] = len(worded)
         self.report["domains"][domain.name] = counts
         if not asked:
             return iter(())

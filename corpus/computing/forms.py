@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from corpus.computing.config import BY_DOCUMENT, DEPTH, SETTINGS, WEIGHT, is_in_chunks
+from corpus.computing.config import BY_DOCUMENT, DEPTH, QUERIES, SETTINGS, WEIGHT, is_in_chunks
 from corpus.computing.models import Method
 from corpus.models import Benchmark, CorpusVersion
 from corpus.versions.forms import FIELD, RunField, runs_of, version_field
@@ -41,6 +41,7 @@ class ComputeForm(forms.Form):
         if method != Method.HYBRID:
             self.fields.update(version_field(benchmark))
             self.fields.update(_by_document(benchmark))
+            self.fields.update(_queries(benchmark))
 
     def clean_version(self) -> CorpusVersion | None:
         """The version itself."""
@@ -74,6 +75,20 @@ def _by_document(benchmark: Benchmark) -> dict[str, forms.Field]:
             "that it was cut from, and stands beside runs over whole documents.",
         )
     }
+
+
+def _queries(benchmark: Benchmark) -> dict[str, forms.Field]:
+    """Only where there are other words."""
+    sources = list(benchmark.query_sources.values_list("pk", "name"))
+    choice = forms.TypedChoiceField(
+        label="Queries",
+        required=False,
+        coerce=int,
+        empty_value=None,
+        choices=[("", "as they are"), *sources],
+        help_text="In the words of a query source; one that it lacks is searched for as it is.",
+    )
+    return {QUERIES: choice} if sources else {}
 
 
 def _fields(method: str, benchmark: Benchmark) -> dict[str, forms.Field]:

@@ -11,7 +11,7 @@ from corpus.computing import config as computing_config
 from corpus.computing.draft import Draft, forget, note
 from corpus.computing.models import Method
 from corpus.lists import unused_name
-from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
+from corpus.models import Benchmark, CorpusVersion, QuerySource, RetrievalRun, RunComputation
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import LostLease, RunStatus, Stopping, begin, wake
@@ -167,6 +167,8 @@ def _key(benchmark: Benchmark, config: dict[str, Any], version: CorpusVersion | 
 
 
 def _is_of_practice(config: dict[str, Any]) -> bool:
+    if key := config.get(computing_config.QUERIES):
+        return bool(QuerySource.objects.get(pk=key).provenance.get("practice"))
     if config["method"] != Method.HYBRID:
         return False
     runs = RetrievalRun.objects.filter(pk__in=config["runs"])

@@ -19,7 +19,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from corpus.importers.blocks import Layout
-from corpus.importers.fields import QID_LIMIT, URL_LIMIT, Record, distinct_ids, excluded_ids
+from corpus.importers.fields import (
+    DOMAIN_LIMIT,
+    QID_LIMIT,
+    URL_LIMIT,
+    Record,
+    distinct_ids,
+    excluded_ids,
+)
 from corpus.importers.files import (
     KINDS_OF_FILE,
     DataFile,
@@ -42,12 +49,15 @@ from corpus.importers.rows import (
     PairRow,
     Problem,
     Row,
+    WordingRow,
 )
 
 # The gold ids of every query that was read, its excluded ids, and the place that named the gold.
 Gold: TypeAlias = dict[Key, tuple[frozenset[str], frozenset[str], Location]]
 
 QUERIES = ("examples", "queries")
+# Folders of BRIGHT that hold queries as a model words them.
+_REWRITTEN = "_reason"
 _KNOWN = {*QUERIES, "documents", "long_documents", "qrels"}
 _PRO_FOLDERS = ("examples", "aspects", "pages", "documents", "pairs")
 _TEXTS = ("gold_answer", "reasoning")
@@ -100,6 +110,34 @@ def query_files(path: Path) -> list[DataFile]:
         if (path / name).is_dir():
             return data_files(path / name, inside=f"{name}/")
     return data_files(path)
+
+
+def read_wordings(path: Path, meter: Meter) -> Iterator[Row]:
+    """Queries in other words: records of `id` and `query`, a file a domain; a folder of such files
+    is a source, as BRIGHT's `gpt4_reason/`. A record may name its `source` and `domain` itself."""
+    sources = {
+        folder.name.removesuffix(_REWRITTEN): data_files(folder, inside=f"{folder.name}/")
+        for folder in folders_in(path)
+        if folder.name not in _KNOWN
+    }
+    if files := data_files(path):
+        sources[""] = files
+    if not any(sources.values()):
+        yield missing(path, f"files of queries, or folders of them ({KINDS_OF_FILE})")
+        return
+    meter.expect(file for files in sources.values() for file in files)
+    for source, files in sources.items():
+        yield from each_record(files, meter, partial(_wording, source=source))
+
+
+def _wording(domain: str, record: Record, *, source: str) -> Iterator[Row]:
+    yield WordingRow(
+        record.maybe_text("domain", limit=DOMAIN_LIMIT) or domain,
+        record.ident("id", limit=QID_LIMIT),
+        record.text("query"),
+        record.maybe_text("source", limit=QID_LIMIT) or source,
+        record.location.at("query"),
+    )
 
 
 def _no_qrels(qrels: Path, domains: set[str]) -> Problem:

@@ -135,11 +135,22 @@ RUN_FORMATS: dict[str, Format] = {
 }
 
 
+# Queries in other words. They bring no queries and no gold.
+WORDING_FORMATS: dict[str, Format] = {
+    "wordings": _format(
+        "Queries in other words",
+        bright.read_wordings,
+        "files of id and query, one per domain, or a zip of folders of them: gpt4_reason/",
+        why="Other wordings bring no gold and take no qrels.",
+    ),
+}
+
+
 def format_named(name: str) -> Format:
-    """The format of collections or of runs that has this name; raises KeyError."""
-    return FORMATS.get(name) or RUN_FORMATS[name]
+    """The format that has this name; raises KeyError."""
+    return all_formats()[name]
 
 
 def all_formats() -> dict[str, Format]:
-    """Every format by name, collections first."""
-    return {**FORMATS, **RUN_FORMATS}
+    """Every format by name, collections first, wordings last."""
+    return {**FORMATS, **RUN_FORMATS, **WORDING_FORMATS}

@@ -240,6 +240,17 @@ class RunRow:
     location: Location = field(compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class WordingRow:
+    """A query in the words of a source; the source is "" where the file does not name it."""
+
+    domain: str
+    qid: str
+    text: str
+    source: str
+    location: Location = field(compare=False)
+
+
 RunFileRow: TypeAlias = RunRow | Problem | Oddity
 Row: TypeAlias = (
     QueryRow
@@ -249,6 +260,7 @@ Row: TypeAlias = (
     | JudgmentRow
     | AspectRow
     | PairRow
+    | WordingRow
     | LicenceRow
     | Problem
     | Oddity

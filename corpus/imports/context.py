@@ -30,6 +30,7 @@ KINDS = (
     "aspects",
     "pairs",
     "rankings",
+    "wordings",
     "licences",
 )
 # In a summary: how the files' fields are called here.

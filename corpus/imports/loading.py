@@ -32,6 +32,7 @@ from corpus.importers.rows import (
     Problem,
     Row,
     RunRow,
+    WordingRow,
 )
 from corpus.importers.runs import run_files
 from corpus.imports.context import Broken, ConcurrentLoad, Extra, LoadContext, Pace, open_context
@@ -41,6 +42,7 @@ from corpus.imports.queries import show_queries, stage_queries
 from corpus.imports.rankings import RunLoader, no_domain
 from corpus.imports.sweep import drop_staged, drop_unready_domains, owned_by, sweep_dead_loads
 from corpus.imports.texts import TextLoader, fill_passages
+from corpus.imports.wordings import show_wordings
 from corpus.lists import unused_name
 from corpus.models import (
     Benchmark,
@@ -257,7 +259,7 @@ def _take(row: Row, context: LoadContext, gathered: LoadRows, texts: TextLoader)
         context.tally.fail(row.location, row.message)
     elif isinstance(row, Oddity):
         context.tally.odd(row.what, row.example)
-    elif isinstance(row, LicenceRow):
+    elif isinstance(row, LicenceRow | WordingRow):
         gathered.add(row)
     else:
         context.touch(row.domain, row.location)
@@ -299,6 +301,7 @@ def _publish(
         show_pool(context, pool)
         show_licences(context, gathered.licences)
         runs.show()
+        show_wordings(context, gathered)
         for extra in extras:
             extra(context, gathered.aspects)
         _stop_at_problems(context)

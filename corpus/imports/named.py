@@ -6,7 +6,15 @@ from collections.abc import Iterable
 
 from django.db.models import Q
 
-from corpus.importers.rows import AspectRow, JudgmentRow, Key, LicenceRow, PairRow, QueryRow
+from corpus.importers.rows import (
+    AspectRow,
+    JudgmentRow,
+    Key,
+    LicenceRow,
+    PairRow,
+    QueryRow,
+    WordingRow,
+)
 from corpus.imports.context import Broken, LoadContext, Pace, Tally, known
 from corpus.models import Passage
 
@@ -26,15 +34,21 @@ class LoadRows:
         self.aspects: list[AspectRow] = []
         self.licences: list[LicenceRow] = []
         self.pairs: dict[tuple[str, str, str], PairRow] = {}
+        # By source: (domain, query id) -> row.
+        self.wordings: dict[str, dict[Key, WordingRow]] = defaultdict(dict)
         self._rows = self._characters = 0
 
-    def add(self, row: QueryRow | JudgmentRow | AspectRow | PairRow | LicenceRow) -> None:
+    def add(
+        self, row: QueryRow | JudgmentRow | AspectRow | PairRow | LicenceRow | WordingRow
+    ) -> None:
         """Keep one row; raises Broken beyond what memory should hold."""
         self._rows += 1
         if isinstance(row, QueryRow):
             self._characters += _size(row)
         elif isinstance(row, LicenceRow):
             self._characters += len(row.text or "") + len(row.attribution or "")
+        elif isinstance(row, WordingRow):
+            self._characters += len(row.text)
         if self._rows > MAX_ROWS or self._characters > MAX_CHARACTERS:
             message = "This is too much for one load. Load it in parts, domain by domain."
             self.tally.fail(row.location, message)
@@ -47,6 +61,11 @@ class LoadRows:
             self.aspects.append(row)
         elif isinstance(row, LicenceRow):
             self.licences.append(row)
+        elif isinstance(row, WordingRow):
+            key, known = (row.domain, row.qid), self.wordings[row.source]
+            if known.setdefault(key, row) != row:
+                message = f"Query {row.qid} stands earlier in this source in other words."
+                self.tally.fail(row.location, message)
         elif (row.domain, row.qid, row.pid) in self.pairs:
             self.tally.odd("pairs repeated", f"{row.domain}-{row.qid}: {row.pid}")
         else:

@@ -1,16 +1,13 @@
 """The end of a reranking: its orders become a retrieval run like any other."""
 
-import hashlib
-import json
 from collections import Counter
 from typing import Any, Final
 
 from django.db import transaction
 
-from corpus.lists import unused_name
-from corpus.models import RankedList, RerankRun, RerankState, RetrievalRun
+from corpus.models import RerankRun, RerankState, RetrievalRun
 from corpus.reranking.services import names_taken
-from kit.database.bulk import copy_rows
+from corpus.runs.writing import write_run
 from kit.runs.models import RunStatus
 from kit.runs.moves import note
 
@@ -18,7 +15,6 @@ FAILED: Final = (
     "{queries} failed; nothing is published yet. Try them again, or keep them in the retriever's "
     "order."
 )
-_COLUMNS: Final = ("run_id", "query_id", "pids", "scores")
 
 
 def close(run: RerankRun) -> None:
@@ -58,27 +54,13 @@ def report_of(run: RerankRun) -> dict[str, Any]:
 
 
 def _publish(run: RerankRun, report: dict[str, Any]) -> RetrievalRun:
-    made = RetrievalRun.everything.create(
-        benchmark=run.benchmark,
-        name=unused_name(run.name, names_taken(run.benchmark, run.source) - {run.name}),
-        corpus_version_id=run.source.corpus_version_id,
-        is_ready=False,
-    )
-    digests: list[tuple[str, str, str]] = []
-    rows: list[tuple[int, int, str, str]] = []
-    depth = 0
     columns = ("query_id", "query__domain__name", "query__qid", "pids", "scores")
-    for query, domain, qid, pids, scores in run.items.order_by("pk").values_list(*columns):
-        ranking = json.dumps([pids, scores]).encode()
-        digests.append((domain, qid, hashlib.sha256(ranking).hexdigest()))
-        rows.append((made.pk, query, json.dumps(pids), json.dumps(scores)))
-        depth = max(depth, len(pids))
-    copy_rows(RankedList, _COLUMNS, rows)
-    RetrievalRun.everything.filter(pk=made.pk).update(
-        is_ready=True,
-        digest=hashlib.sha256(json.dumps(sorted(digests)).encode()).hexdigest(),
-        query_count=len(rows),
-        depth=depth,
+    return write_run(
+        benchmark=run.benchmark,
+        version_key=run.source.corpus_version_id,
+        name=run.name,
+        taken=names_taken(run.benchmark, run.source) - {run.name},
+        lists=run.items.order_by("pk").values_list(*columns),
         provenance={
             "reranking": run.pk,
             "label": f"reranked here: {run.get_method_display()}",
@@ -91,4 +73,3 @@ def _publish(run: RerankRun, report: dict[str, Any]) -> RetrievalRun:
             **{name: value for name, value in report.items() if name != "truncated_documents"},
         },
     )
-    return RetrievalRun.objects.get(pk=made.pk)

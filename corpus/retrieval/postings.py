@@ -4,7 +4,6 @@ A folder holds what bm25s saves (arrays by columns, parameters, vocabulary), so 
 reads the index of BM25 as its own; TF-IDF is kept in the same form, with its idf.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,20 +20,6 @@ from corpus.retrieval.toplist import Scored, best
 # Rows whose weights are computed at once.
 _AT_ONCE: Final = 4_000_000
 _IDF: Final = "idf.npy"
-
-
-class _Index(bm25s.BM25):  # type: ignore[misc]
-    """bm25s, which adds a term's weights one by one: a term names a document once, so at once."""
-
-    @staticmethod
-    def _compute_relevance_from_scores(
-        data: Any, indptr: Any, indices: Any, num_docs: int, query_tokens_ids: Any, dtype: Any
-    ) -> npt.NDArray[np.float32]:
-        scores = np.zeros(num_docs, dtype=dtype)
-        for term, times in Counter(query_tokens_ids.tolist()).items():
-            start, end = int(indptr[term]), int(indptr[term + 1])
-            scores[indices[start:end]] += data[start:end] * dtype.type(times)
-        return scores
 
 
 def build_bm25(counts: Counts, folder: Path, *, k1: float = K1, b: float = B) -> None:
@@ -54,7 +39,7 @@ def build_bm25(counts: Counts, folder: Path, *, k1: float = K1, b: float = B) ->
         times = matrix.data[part]
         below = np.repeat(norm[start:end], rows[start:end])
         matrix.data[part] = idf[matrix.indices[part]] * (times / (times + below))
-    _save(_Index(k1=k1, b=b, method="lucene"), matrix, counts.terms, folder)
+    _save(bm25s.BM25(k1=k1, b=b, method="lucene"), matrix, counts.terms, folder)
 
 
 def build_tfidf(counts: Counts, folder: Path) -> None:
@@ -64,7 +49,7 @@ def build_tfidf(counts: Counts, folder: Path) -> None:
 
     transformer = TfidfTransformer(sublinear_tf=True)
     matrix = transformer.fit(counts.matrix).transform(counts.matrix, copy=False)
-    _save(_Index(method="tf-idf"), matrix, counts.terms, folder)
+    _save(bm25s.BM25(method="tf-idf"), matrix, counts.terms, folder)
     np.save(folder / _IDF, transformer.idf_.astype(np.float32))
 
 
@@ -79,7 +64,7 @@ class Postings:
     @classmethod
     def load(cls, folder: Path) -> "Postings":
         """Open a folder that one of the builders wrote."""
-        index = _Index.load(str(folder), mmap=True, load_vocab=True)
+        index = bm25s.BM25.load(str(folder), mmap=True, load_vocab=True)
         names = sorted(index.vocab_dict, key=index.vocab_dict.__getitem__)
         idf = folder / _IDF
         return cls(index, Terms(names, frozen=True), np.load(idf) if idf.exists() else None)
@@ -97,7 +82,8 @@ class Postings:
         length = float(np.sqrt((weights**2).sum())) or 1.0
         for term, weight in zip(terms.tolist(), (weights / length).tolist(), strict=True):
             start, end = int(parts["indptr"][term]), int(parts["indptr"][term + 1])
-            scores[parts["indices"][start:end]] += parts["data"][start:end] * np.float32(weight)
+            weighed = parts["data"][start:end] * np.float32(weight)
+            np.add.at(scores, parts["indices"][start:end], weighed)
         return scores
 
     def search(

@@ -14,7 +14,6 @@ from evaluation.agents import board
 from evaluation.agents.guests import issue_tokens
 from evaluation.agents.models import JUDGE_MODES, AgentItem, AgentRun, AnswerVerdict, JudgeRun
 from evaluation.agents.protocol.judging import JudgeMode
-from evaluation.agents.protocol.tools import TOKENIZERS
 from evaluation.agents.views import (
     JUDGES,
     READERS,
@@ -37,6 +36,7 @@ from llm.ledger.serializers import (
     asking_fields,
 )
 from llm.requests import EFFORTS
+from llm.tokens import TOKENIZERS
 
 
 class AgentRunSerializer(PaidSerializer, serializers.ModelSerializer):

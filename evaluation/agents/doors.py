@@ -20,10 +20,11 @@ from rest_framework.viewsets import ViewSetMixin
 
 from evaluation.agents import guests
 from evaluation.agents.models import AgentItem
-from evaluation.agents.protocol.tools import DOCUMENT, SEARCH, TOKENIZERS
+from evaluation.agents.protocol.tools import DOCUMENT, SEARCH
 from kit.account.rates import Rate
 from kit.api import Route
 from kit.parsers import ShallowJSONParser
+from llm.tokens import TOKENIZERS
 
 
 class Guest(AnonymousUser):

@@ -16,13 +16,14 @@ from evaluation.agents.models import AgentItem, AgentRun, AgentState
 from evaluation.agents.protocol.asking import Answer
 from evaluation.agents.protocol.loop import MAX_ITERATIONS, Trace, Turn
 from evaluation.agents.protocol.records import Record, RecordFault, read_record, written
-from evaluation.agents.protocol.tools import SEARCH, Use, cut
+from evaluation.agents.protocol.tools import SEARCH, Use
 from evaluation.agents.running import store_trace
 from evaluation.agents.traces import texts_of
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from kit.runs.moves import note
 from llm.models import Call
+from llm.tokens import cut
 
 # Faults that are named before the reading stops.
 _MOST_NAMED: Final = 20

@@ -9,10 +9,10 @@ from corpus.models import Benchmark
 from evaluation.agents.judging import MOST_REPETITIONS
 from evaluation.agents.judging import ROLE as JUDGE_ROLE
 from evaluation.agents.protocol.judging import JudgeMode
-from evaluation.agents.protocol.tools import TOKENIZERS
 from evaluation.agents.services import LIMITS, MOST_ROUNDS, ROLE, retrievers
 from llm.endpoints import endpoint_choices
 from llm.ledger.accounts import budget_field, effort_field
+from llm.tokens import TOKENIZERS
 
 
 class AgentForm(forms.Form):

@@ -23,7 +23,7 @@ from evaluation.agents.protocol.asking import (
     prompt_of,
 )
 from evaluation.agents.protocol.sampling import SEED, fixed_sample
-from evaluation.agents.protocol.tools import TOKENIZERS, ToolSettings
+from evaluation.agents.protocol.tools import ToolSettings
 from kit.errors import Refused
 from kit.runs.models import RunStatus, begin
 from kit.runs.moves import note, resume_run, retry_items
@@ -32,6 +32,7 @@ from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_acc
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts, likely_tokens
 from llm.requests import Usage
+from llm.tokens import TOKENIZERS
 
 ROLE: Final = "agents"
 MOST_ROUNDS: Final = 10

@@ -12,6 +12,7 @@ from annotate.models import Assignment, Review, ReviewStatus, WorkState
 from corpus.models import (
     Benchmark,
     CleaningRun,
+    ExpansionRun,
     ImportRun,
     Membership,
     PoolBuild,
@@ -19,7 +20,7 @@ from corpus.models import (
     RunComputation,
 )
 from debate.models import AnswerRun, DebateRun
-from evaluation.models import AgentRun, Chain, GradeRun, JudgeRun, RagRun, Release
+from evaluation.models import AgentRun, Chain, GradeRun, JudgeRun, PipelineRun, RagRun, Release
 from kit.account.links import waiting_requests
 from kit.runs.models import RunStatus, TrackedRun
 
@@ -31,7 +32,9 @@ _KINDS: Final[tuple[tuple[str, type[TrackedRun]], ...]] = (
     ("cleaning", CleaningRun),
     ("answer-run", AnswerRun),
     ("run-computation", RunComputation),
+    ("expansion", ExpansionRun),
     ("rerank-run", RerankRun),
+    ("pipeline", PipelineRun),
     ("agent-run", AgentRun),
     ("judge-run", JudgeRun),
     ("rag-run", RagRun),

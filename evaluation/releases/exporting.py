@@ -50,7 +50,7 @@ from evaluation.releases.building import is_free
 from kit.errors import Refused
 
 T = TypeVar("T")
-KINDS = ("queries", "passages", "pages", "judgments", "aspects", "rankings")
+KINDS = ("queries", "passages", "pages", "judgments", "aspects", "rankings", "wordings")
 _STORED = Location("database")
 _TEXTS = ("description", "narrative", "gold_answer", "reasoning", "reference_answer")
 _LISTS = ("answers", "community_answers", "gold_ids_long", "excluded_ids")
@@ -188,6 +188,8 @@ def export_benchmark(
                 FORMATS[format](export, domain)
             _write_licences(export, format, domains)
             _write_runs(export, format, benchmark, domains)
+            if format != "rankllm":
+                _write_wordings(export, benchmark, domains)
         os.replace(place, folder)
     except ValueError as error:
         raise Refused(f"{error} Choose another format.") from error
@@ -341,6 +343,25 @@ def _write_runs(
             else:
                 count = trec.write_run(path, export.counted("rankings", read_rankings(run, domain)))
             if not count:
+                path.unlink()
+
+
+def _write_wordings(export: Export, benchmark: Benchmark, domains: Iterable[Domain]) -> None:
+    """`wordings/{source}/{domain}.jsonl`: the queries in other words, as they are read again."""
+    taken: set[str] = set()
+    for source in benchmark.query_sources.order_by("pk"):
+        name = file_name(source.name)
+        name = name if name.casefold() not in taken else f"{name}-{source.pk}"
+        taken.add(name.casefold())
+        for domain in domains:
+            rows = source.wordings.filter(query__domain=domain).order_by("pk")
+            found = rows.values_list("query__qid", "text").iterator(chunk_size=CHUNK)
+            told = (
+                {"source": source.name, "id": qid, "query": text}
+                for qid, text in export.counted("wordings", found)
+            )
+            path = export.place / "wordings" / name / f"{file_name(domain.name)}.jsonl"
+            if not write_jsonl(path, told):
                 path.unlink()
 
 

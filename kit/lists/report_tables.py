@@ -23,7 +23,8 @@ class HasInterval(Protocol):
 class Cell:
     """A number or a text; `kind` says how people read it.
 
-    number, percent, coefficient (three decimals), seconds, usd or text. The `best` of a column
+    number, percent, points and gain (measures in 0..1, a gain with its sign), coefficient (three
+    decimals), seconds, usd or text. The `best` of a column
     is printed bold.
     """
 

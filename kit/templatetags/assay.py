@@ -133,6 +133,8 @@ def _three_decimals(value: float | None) -> str:
 
 SHOWN = {
     "percent": _one_decimal,
+    "points": points,
+    "gain": signed_points,
     "coefficient": _three_decimals,
     "seconds": duration,
     "usd": usd,
@@ -163,6 +165,7 @@ KINDS = {
     "error": "bad",
     "done": "good",
     "ranked": "good",
+    "worded": "good",
     "written": "good",
     "finished": "good",
     "complete": "good",

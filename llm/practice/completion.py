@@ -10,7 +10,7 @@ from dataclasses import replace
 from hashlib import blake2b, sha256
 from typing import Any
 
-from llm.practice import reranking
+from llm.practice import reranking, wording
 from llm.practice.rules import (
     ROLES,
     Answer,
@@ -142,6 +142,11 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
     last = str(messages[-1].get("content") or "") if messages else ""
     if not name and (grade := free_grade(last)) is not None:
         return Answer(grade)
+    if not name and last.endswith(wording.REWRITES):
+        return Answer(wording.rewriting(_question(messages)))
+    if not name and last.endswith(wording.EXPANDS):
+        answer = read_blocks(last).get("answer", "")
+        return Answer(wording.expansion(_question(messages), _documents(messages), answer))
     if not name and (documents := _documents(messages)):
         return Answer(reranking.reply(last, _question(messages), documents))
     if not name and (evidence := _evidence(body, messages)) is not None:

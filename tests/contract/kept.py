@@ -129,6 +129,8 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         "export_benchmark --format, as format, one of beir bright trec, required": (
             "bright_pro and rankllm are further choices"
         ),
+        "load_benchmark --format, as format, one of beir bridge bright bright_pro cranfield "
+        "hotpotqa pairs score_json trec trec_run, required": "wordings is a further choice",
     },
     "routes.txt": {
         "/home/debate/": "The checklist at home shows what goes on, of every kind.",

@@ -44,9 +44,12 @@ from corpus.models import (
     CleaningRun,
     CorpusVersion,
     Delivery,
+    ExpansionItem,
+    ExpansionRun,
     ImportRun,
     Invitation,
     PoolBuild,
+    QuerySource,
     RerankRun,
     RunComputation,
     Violation,
@@ -63,6 +66,7 @@ from evaluation.models import (
     GradeRun,
     JudgeRun,
     NoiseCheck,
+    PipelineRun,
     RagAnswer,
     RagRun,
     RagSource,
@@ -187,6 +191,10 @@ def make_everything(folder: Path) -> SimpleNamespace:
         model="m",
     )
     rag_source = RagSource.objects.create(run=rag_run, kind="none", name="no retrieval")
+    expansion = ExpansionRun.objects.create(
+        benchmark=benchmark, name="e", method="rewrite", endpoint="practice", model="m"
+    )
+    ExpansionItem.objects.create(run=expansion, query=query)
     drafted = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
     return SimpleNamespace(
         answer=ReferenceAnswer.objects.create(
@@ -254,6 +262,23 @@ def make_everything(folder: Path) -> SimpleNamespace:
             method="oracle",
             source=ranked.run,
             config={"depth": 100, "scheme": "min-max"},
+        ),
+        query_source=QuerySource.objects.create(benchmark=benchmark, name="words"),
+        expansion=expansion,
+        pipeline=PipelineRun.objects.create(
+            benchmark=benchmark,
+            name="p",
+            preset="v1",
+            retriever=ranked.run,
+            steps=[
+                {
+                    "name": "expanded",
+                    "kind": "expand",
+                    "of": ["retriever"],
+                    "child": None,
+                    "run": None,
+                }
+            ],
         ),
         vote=Vote.objects.create(case=case, voter=spare, label=1),
         batch=batch,
@@ -344,6 +369,9 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("review-start", world.query),
         ("review", world.review),
         ("rescoring", world.task),
+        ("query-wordings", world.query),
+        ("query-source", world.query_source),
+        ("wordings", world.query_source),
         ("query", world.query),
         ("gold-passages", world.query),
         ("aspects", world.query),
@@ -371,6 +399,8 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("leaderboard", world.ranked.run),
         ("noise", world.noise),
         ("experiment", world.experiment),
+        ("expansion", world.expansion),
+        ("pipeline", world.pipeline),
         ("prompt", world.prompt),
         ("trial", world.trial),
         ("document", world.document),

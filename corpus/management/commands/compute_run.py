@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from corpus.computing import services as computing
-from corpus.computing.config import BY_DOCUMENT
+from corpus.computing.config import BY_DOCUMENT, QUERIES
 from corpus.computing.models import Method
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
@@ -41,6 +41,7 @@ class Command(VerbCommand):
             action="store_true",
             help="of a version in semantic chunks: documents, each by its best chunk",
         )
+        parser.add_argument("--queries", metavar="NAME", help="in the words of a query source")
         for name in _NUMBERS:
             parser.add_argument(f"--{name}", type=float)
         for name in _WHOLE:
@@ -107,6 +108,12 @@ def _config(
         raise CommandError("A hybrid is made of two runs: name them, --runs NAME NAME.")
     if options["by_document"]:
         config[BY_DOCUMENT] = True
+    if options["queries"]:
+        sources = dict(benchmark.query_sources.values_list("name", "pk"))
+        if options["queries"] not in sources:
+            named = ", ".join(sources) or "none"
+            raise CommandError(f"There is no query source {options['queries']!r}; it has {named}.")
+        config[QUERIES] = sources[options["queries"]]
     if options["runs"]:
         key = version.key if version else None
         rows = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key)

@@ -1,7 +1,6 @@
 """The two tools of a search agent, and what they answer (docs/protocol.md 3.4)."""
 
 import json
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,15 +8,10 @@ from typing import Any, Final, TypeAlias
 
 from llm.parsing import UNSTORABLE
 from llm.requests import ToolCall, object_schema
+from llm.tokens import CHARACTERS, cut
 
 SEARCH: Final = "search"
 DOCUMENT: Final = "get_document"
-# What a token of a snippet is. No tokenizer of a model is at hand offline; these two are exact.
-CHARACTERS: Final = "characters/4"
-WORDS: Final = "words"
-TOKENIZERS: Final = (CHARACTERS, WORDS)
-_CHARACTERS_PER_TOKEN: Final = 4
-_WORD: Final = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
@@ -77,20 +71,6 @@ class Use:
     scores: tuple[float | None, ...] = ()
     fault: str = ""
     snippets: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-
-
-def cut(text: str, tokens: int, tokenizer: str = CHARACTERS) -> str:
-    """The beginning of a text, at most so many tokens long. Raises ValueError."""
-    if tokenizer == CHARACTERS:
-        return text[: tokens * _CHARACTERS_PER_TOKEN]
-    if tokenizer != WORDS:
-        raise ValueError(f"There is no tokenizer {tokenizer!r}: {', '.join(TOKENIZERS)}.")
-    end = 0
-    for number, word in enumerate(_WORD.finditer(text)):
-        if number == tokens:
-            return text[:end]
-        end = word.end()
-    return text
 
 
 def definitions(settings: ToolSettings) -> tuple[Mapping[str, Any], ...]:

@@ -9,7 +9,6 @@ from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
 from evaluation.agents import guests
 from evaluation.agents.models import AgentRun
-from evaluation.agents.protocol.tools import TOKENIZERS
 from evaluation.agents.services import candidates, retrievers, start_agent
 from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.tasks import AGENTS
@@ -17,6 +16,7 @@ from kit.errors import Refused
 from kit.management.verbs import VerbCommand
 from llm import endpoints
 from llm.ledger.accounts import budget_of
+from llm.tokens import TOKENIZERS
 
 
 class Command(VerbCommand):

@@ -126,6 +126,19 @@ def test_ties_are_broken_by_id_at_the_cut_too() -> None:
     assert best(scores, 9, order_of("dxbca"), without=[4])[0].tolist() == [1, 2, 3, 0]
 
 
+@pytest.mark.parametrize("above", [None, 0.0, 2.0])
+def test_the_best_of_many_are_those_of_a_whole_sort(above) -> None:
+    draw = np.random.default_rng(1)
+    scores = np.where(draw.random(5000) < 0.2, draw.integers(0, 40, 5000) / 8, 0).astype(np.float32)
+    order, without = draw.permutation(5000), draw.choice(5000, 30, replace=False).tolist()
+    whole = [n for n in np.lexsort((order, -scores)).tolist() if n not in set(without)]
+    for k in (1, 10, 300, 900):
+        found, values = best(scores, k, order, above=above, without=without)
+        wanted = [n for n in whole if above is None or scores[n] > above][:k]
+        assert found.tolist() == wanted
+        assert values.tolist() == scores[wanted].tolist()
+
+
 def test_scores_are_written_with_few_digits() -> None:
     assert plain(np.array([0.1, 12.34, 1e-7], np.float32)) == [0.1, 12.34, 1e-07]
 

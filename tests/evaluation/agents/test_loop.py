@@ -9,16 +9,14 @@ import pytest
 from evaluation.agents.protocol.asking import AgentSettings, Task, citations, read_answer
 from evaluation.agents.protocol.loop import FINISHED, MAX_ITERATIONS, Trace, search_agent
 from evaluation.agents.protocol.tools import (
-    CHARACTERS,
-    WORDS,
     Hit,
     Lookup,
     ToolFault,
     ToolSettings,
-    cut,
     definitions,
 )
 from llm.requests import Reply, Request
+from llm.tokens import CHARACTERS, WORDS, cut
 
 KEY = b"server key"
 TEXTS = {f"d{number}": f"Text of document {number}." for number in range(12)}

@@ -1,0 +1,1 @@
+"""Queries in other words: imported, rewritten by a model, or expanded with what they retrieve."""

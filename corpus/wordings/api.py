@@ -1,0 +1,188 @@
+"""API of queries in other words, and of what writes them."""
+
+from django.urls import path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
+
+from corpus.access import enter, enter_unblinded
+from corpus.lists import domain_choices
+from corpus.models import (
+    ExpansionItem,
+    ExpansionMethod,
+    ExpansionRound,
+    ExpansionRun,
+    QuerySource,
+    RetrievalRun,
+    Role,
+    Wording,
+)
+from corpus.run_routes import run_paths
+from corpus.texts.api import parameters
+from corpus.wordings.services import SETTINGS
+from corpus.wordings.views import (
+    READERS,
+    RUNS,
+    SOURCES,
+    WORDINGS,
+    forecast_of,
+    get_expansion,
+    get_source,
+    start,
+)
+from kit.api import Route
+from kit.errors import Refused
+from llm.ledger.serializers import (
+    PaidSerializer,
+    PayingSerializer,
+    RunForecastSerializer,
+    asking_fields,
+)
+
+_OPTIONS = sorted({name for each in SETTINGS.values() for name in each})
+
+
+class QuerySourceSerializer(serializers.ModelSerializer):
+    """Where other wordings of the queries are from."""
+
+    class Meta:
+        model = QuerySource
+        fields = ["id", "name", "query_count", "provenance", "created_at"]
+
+
+class WordingSerializer(serializers.ModelSerializer):
+    """A query in other words, and as it is."""
+
+    domain = serializers.CharField(source="query.domain.name")
+    query = serializers.CharField(source="query.qid")
+    original = serializers.CharField(source="query.text")
+
+    class Meta:
+        model = Wording
+        fields = ["domain", "query", "original", "text"]
+
+
+class ExpansionRunSerializer(PaidSerializer, serializers.ModelSerializer):
+    """An expansion; `source` and `run` are what its last round became, `report.rounds` has all."""
+
+    class Meta:
+        model = ExpansionRun
+        fields = asking_fields("name", "method", "retriever", "config", "source", "run", "report")
+
+
+class NewExpansionSerializer(PayingSerializer):
+    """What to do. `config`: depth, tokenizer, prompt_tokens, output_tokens, temperature, top_p,
+    reasoning_effort; of qexpand also profile, rounds, passages, passage_tokens, samples,
+    stops_early."""
+
+    method = serializers.ChoiceField(choices=ExpansionMethod.choices)
+    retriever = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="A retrieval run that was computed here; qexpand needs one.",
+    )
+    config = serializers.DictField(required=False, default=dict)
+    name = serializers.CharField(max_length=180, required=False, allow_blank=True, default="")
+
+
+class ExpansionRoundSerializer(serializers.ModelSerializer):
+    """A round: passages shown, calls, texts written, the query, and what it retrieved."""
+
+    class Meta:
+        model = ExpansionRound
+        fields = ["number", "shown", "calls", "texts", "query", "pids", "scores", "found"]
+
+
+class ExpansionItemSerializer(serializers.ModelSerializer):
+    """One query with its rounds."""
+
+    rounds = ExpansionRoundSerializer(many=True)
+
+    class Meta:
+        model = ExpansionItem
+        fields = ["id", "query", "state", "error", "rounds"]
+
+
+class WordingRoutes(ViewSetMixin, Route):
+    """Query sources and expansions."""
+
+    @extend_schema(
+        responses=QuerySourceSerializer(many=True), parameters=parameters(q="A part of its name.")
+    )
+    def query_sources(self, request: Request, slug: str) -> Response:
+        """Where other wordings are from."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        rows = self.matches(SOURCES, access.benchmark.query_sources.all())
+        return self.page(rows, QuerySourceSerializer)
+
+    @extend_schema(responses=QuerySourceSerializer)
+    def query_source(self, request: Request, slug: str, pk: int) -> Response:
+        """One source."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return Response(QuerySourceSerializer(get_source(access, pk)).data)
+
+    @extend_schema(responses=WordingSerializer(many=True), parameters=parameters("domain"))
+    def wordings(self, request: Request, slug: str, pk: int) -> Response:
+        """Its wordings beside the queries as they are."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        rows = get_source(access, pk).wordings.select_related("query__domain")
+        found = self.matches(WORDINGS, rows, {"domain": domain_choices(access.benchmark)})
+        return self.page(found, WordingSerializer)
+
+    @extend_schema(responses=ExpansionRunSerializer(many=True))
+    def expansions(self, request: Request, slug: str) -> Response:
+        """Expansions, and starting one."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return self.page(
+            access.benchmark.expansions.select_related("account"), ExpansionRunSerializer
+        )
+
+    @extend_schema(request=NewExpansionSerializer, responses={202: ExpansionRunSerializer})
+    def start_expansion(self, request: Request, slug: str) -> Response:
+        """Expansions, and starting one."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(NewExpansionSerializer)
+        if given["retriever"] is not None:
+            rows = RetrievalRun.objects.filter(benchmark=access.benchmark, pk=given["retriever"])
+            given["retriever"] = rows.first()
+            if given["retriever"] is None:
+                raise Refused("There is no such retrieval run.", field="retriever")
+        method, config = given.pop("method"), given.pop("config")
+        for name in config:
+            if name not in _OPTIONS:
+                raise Refused(f"There is no setting {name!r}.", field="config")
+        run = start(access=access, method=method, **given, **config)
+        return Response(ExpansionRunSerializer(run).data, status=202)
+
+    @extend_schema(
+        parameters=[OpenApiParameter(name) for name in ("method", "endpoint", *_OPTIONS)],
+        responses=RunForecastSerializer,
+    )
+    def expansion_forecast(self, request: Request, slug: str) -> Response:
+        """What an expansion would take."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        return Response(RunForecastSerializer(forecast_of(access, request.query_params)).data)
+
+    @extend_schema(responses=ExpansionItemSerializer(many=True))
+    def expansion_items(self, request: Request, slug: str, pk: int) -> Response:
+        """The queries of an expansion with their rounds: every passage shown, every call."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        rows = get_expansion(access, pk).items.prefetch_related("rounds")
+        return self.page(rows, ExpansionItemSerializer)
+
+
+_SOURCES = "b/<slug:slug>/query-sources"
+_ALL = "b/<slug:slug>/expansions"
+_to = WordingRoutes.as_view
+urlpatterns = [
+    path(f"{_SOURCES}/", _to({"get": "query_sources"}), name="api-query-sources"),
+    path(f"{_SOURCES}/<int:pk>/", _to({"get": "query_source"}), name="api-query-source"),
+    path(f"{_SOURCES}/<int:pk>/wordings/", _to({"get": "wordings"}), name="api-wordings"),
+    path(f"{_ALL}/", _to({"get": "expansions", "post": "start_expansion"}), name="api-expansions"),
+    path(f"{_ALL}/forecast/", _to({"get": "expansion_forecast"}), name="api-expansion-forecast"),
+    path(f"{_ALL}/<int:pk>/queries/", _to({"get": "expansion_items"}), name="api-expansion-items"),
+    *run_paths(_ALL, "api-expansion", pages=RUNS, serializer_class=ExpansionRunSerializer),
+]

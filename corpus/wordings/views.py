@@ -1,0 +1,280 @@
+"""Screens of queries in other words: their sources, expansions, one with its rounds."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from django.db.models import Count, OuterRef, Subquery
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from corpus.access import Access, enter, enter_unblinded, refuse_voter
+from corpus.lists import domain_choices
+from corpus.models import (
+    ExpansionItem,
+    ExpansionMethod,
+    ExpansionRound,
+    ExpansionRun,
+    ExpansionState,
+    Passage,
+    QuerySource,
+    RetrievalRun,
+    Role,
+)
+from corpus.run_pages import PayingPages, asking_verbs
+from corpus.runs.views import keys_of
+from corpus.texts.finding import query_matches
+from corpus.versions.services import stored
+from corpus.wordings import asking
+from corpus.wordings import services as verbs
+from corpus.wordings.forms import ABOUT, ExpansionForm
+from kit import htmx
+from kit.lists.tables import Column, Filter, Table
+from llm import endpoints
+
+READERS = (Role.ADMIN, Role.REVIEWER)
+SOURCES = Table(
+    search=("name",),
+    columns=(
+        Column("name", "Query source", order=("name",)),
+        Column("from", "From"),
+        Column("queries", "Queries in other words", order=("query_count",), numeric=True),
+        Column("runs", "Retrieval runs"),
+        Column("at", "Made", order=("pk",)),
+    ),
+    order=("name",),
+)
+LIST = Table(
+    search=("name", "model", "retriever__name"),
+    filters=(Filter("method", "Method", choices=tuple(ExpansionMethod.choices)),),
+    columns=(
+        Column("name", "Expansion", order=("name",)),
+        Column("method", "Method", order=("method",)),
+        Column("retriever", "Retriever", order=("retriever__name",)),
+        Column("status", "Status", order=("status",)),
+        Column("queries", "Queries", numeric=True),
+        Column("at", "Started", order=("created_at",)),
+    ),
+    order=("-pk",),
+)
+ITEMS = Table(
+    filters=(
+        Filter("domain", "Domain", lookup="query__domain__name"),
+        Filter("state", "State", choices=tuple(ExpansionState.choices)),
+    ),
+    columns=(
+        Column("query", "Query", order=("query__domain__name", "query_id")),
+        Column("state", "State", order=("state",)),
+        Column("rounds", "Rounds", numeric=True),
+        Column("error", "What came up"),
+    ),
+    order=("pk",),
+)
+WORDINGS = Table(
+    filters=(Filter("domain", "Domain", lookup="query__domain__name"),),
+    columns=(
+        Column("query", "Query", order=("query__domain__name", "query_id")),
+        Column("original", "As it is"),
+        Column("wording", "In other words"),
+    ),
+    order=("pk",),
+)
+
+
+@require_GET
+def query_sources(request: HttpRequest, slug: str) -> HttpResponse:
+    """Where other wordings are from, and what was retrieved with them."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    table = SOURCES.read(access.benchmark.query_sources.all(), request.GET)
+    runs = runs_by_source(access, [each.name for each in table.rows])
+    rows = [(each, runs.get(each.name, [])) for each in table.rows]
+    return RUNS.index(request, access, "corpus/wordings/sources.html", table, rows=rows)
+
+
+@require_GET
+def query_source(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One source: its wordings beside the queries as they are."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    source = get_source(access, pk)
+    requested = partial(query_matches, benchmark=access.benchmark, at="query__")
+    table = replace(WORDINGS, search=lambda rows, words: rows.filter(requested(words)))
+    choices = {"domain": domain_choices(access.benchmark)}
+    rows = source.wordings.select_related("query__domain")
+    context = {
+        "access": access,
+        "source": source,
+        "runs": runs_by_source(access, [source.name]).get(source.name, []),
+        "expansion": source.provenance.get("expansion"),
+        "table": table.read(rows, request.GET, choices=choices),
+    }
+    return htmx.render(request, "corpus/wordings/source.html", context, partial="results")
+
+
+@require_GET
+def expansions(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every rewriting and expansion."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    rows = access.benchmark.expansions.select_related("retriever__corpus_version")
+    table = LIST.read(rows, request.GET)
+    return RUNS.index(request, access, "corpus/wordings/expansions.html", table)
+
+
+@require_http_methods(["GET", "POST"])
+def expansion_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Set an expansion up and start it."""
+    access = enter(request.user, slug, Role.ADMIN)
+    sent = request.POST if request.method == "POST" else None
+    method = method_of(request.POST if sent else request.GET)
+    form = ExpansionForm(
+        sent, method=method, benchmark=access.benchmark, initial={"method": method}
+    )
+    needs_run = method == asking.QEXPAND and not verbs.retrievers_of(access.benchmark).exists()
+    missing = "No retrieval run was computed here, whose index could be asked." * needs_run
+    return RUNS.begin(
+        request,
+        access,
+        "corpus/wordings/new.html",
+        form,
+        partial(start, access=access),
+        method=method,
+        methods=ExpansionMethod.choices,
+        description=ABOUT[method],
+        needs_run=needs_run,
+        missing=missing or ("" if endpoints.available(verbs.ROLE) else endpoints.NO_ENDPOINT),
+    )
+
+
+@require_GET
+def expansion_forecast(request: HttpRequest, slug: str) -> HttpResponse:
+    """What an expansion would take; a part of the page that sets one up."""
+    access = enter(request.user, slug, Role.ADMIN)
+    return RUNS.forecast(
+        request,
+        access,
+        forecast_of(access, request.GET),
+        what="an expansion",
+        list_name="Expansions",
+        about="By the mean length of the newest queries; passages count as long as they may be "
+        "shown. Vectors of the new words, where the retriever is a model, come on top.",
+    )
+
+
+@require_GET
+def expansion(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One expansion: its progress, what its rounds became, its queries."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    run = get_expansion(access, pk)
+    own = ExpansionRound.objects.filter(item=OuterRef("pk")).order_by().values("item")
+    # Beside the items and not joined with them, whose states are counted.
+    rounds = own.annotate(n=Count("pk")).values("n")
+    became = run.report.get("rounds", ())
+    found = RetrievalRun.objects.in_bulk([each["run"] or 0 for each in became])
+    return RUNS.monitor(
+        request,
+        access,
+        run,
+        "corpus/wordings/run.html",
+        table=ITEMS,
+        rows=run.items.select_related("query__domain").annotate(round_count=Subquery(rounds)),
+        choices={"domain": domain_choices(access.benchmark)},
+        settings=[(k, v) for k, v in run.config.items() if k != "prompt" and v not in ("", False)],
+        rounds=[(e["round"], e["source"], found.get(e["run"] or 0)) for e in became],
+    )
+
+
+@require_GET
+def expansion_query(request: HttpRequest, slug: str, pk: int, query_pk: int) -> HttpResponse:
+    """One query of an expansion, round by round: what was shown, written and found."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    run = get_expansion(access, pk)
+    item = run.items.filter(query=query_pk).select_related("query__domain").first()
+    if item is None:
+        raise Http404("No such query in this expansion.")
+    context = {"access": access, "run": run, "item": item, "rounds": _rounds(run, item)}
+    return htmx.render(request, "corpus/wordings/query.html", context)
+
+
+def _rounds(run: ExpansionRun, item: ExpansionItem) -> list[dict[str, Any]]:
+    """Each round with its passages as far as they are here."""
+    rounds = list(item.rounds.all())
+    if run.retriever is None:
+        return [{"made": each, "shown": [], "found": []} for each in rounds]
+    version = stored(run.benchmark, run.retriever.corpus_version_id)
+    listed = [[*each.shown, *(each.pids or [])[: asking.TOP]] for each in rounds]
+    keys = keys_of(version, item.query, sorted({pid for pids in listed for pid in pids}))
+    passages = Passage.objects.order_by().in_bulk(keys.values())
+
+    def placed(pids: list[str]) -> list[tuple[str, Passage | None]]:
+        return [(pid, passages.get(keys.get(pid, 0))) for pid in pids]
+
+    return [
+        {
+            "made": each,
+            "shown": placed(each.shown),
+            "found": placed((each.pids or [])[: asking.TOP]),
+        }
+        for each in rounds
+    ]
+
+
+def start(*, access: Access, method: str, **given: Any) -> ExpansionRun:
+    """An expansion as a form or the API asks for it. Raises Refused."""
+    endpoint = endpoints.chosen_endpoint(given.pop("endpoint", ""), verbs.ROLE)
+    return verbs.start_expansion(
+        benchmark=access.benchmark, method=method, endpoint=endpoint, actor=access.user, **given
+    )
+
+
+def forecast_of(access: Access, params: Any) -> dict[str, Any]:
+    """The forecast for what is chosen in the form; what cannot be read is left at its default."""
+    method = method_of(params)
+    form = ExpansionForm(params, method=method, benchmark=access.benchmark)
+    form.is_valid()
+    given = form.cleaned_data
+    options = {name: given.get(name) for name in verbs.SETTINGS[method]}
+    endpoint = endpoints.asked_for(given.get("endpoint"), verbs.ROLE)
+    config = verbs.checked_config(method, options)
+    return verbs.forecast(access.benchmark, method, endpoint, config)
+
+
+def method_of(params: Any) -> str:
+    """The method that is asked for, QExpand by default."""
+    given = params.get("method", "")
+    return given if given in ExpansionMethod.values else ExpansionMethod.QEXPAND.value
+
+
+def runs_by_source(access: Access, names: list[str]) -> dict[str, list[RetrievalRun]]:
+    """The retrieval runs that searched for the wordings of each source."""
+    rows = RetrievalRun.objects.filter(benchmark=access.benchmark, provenance__queries__in=names)
+    found: dict[str, list[RetrievalRun]] = {}
+    for run in rows.select_related("corpus_version").order_by("name"):
+        found.setdefault(run.provenance["queries"], []).append(run)
+    return found
+
+
+def get_source(access: Access, pk: int) -> QuerySource:
+    """A query source of this benchmark, or 404; kept from who votes."""
+    refuse_voter(access)
+    found = access.benchmark.query_sources.filter(pk=pk).first()
+    if found is None:
+        raise Http404("No such query source.")
+    return found
+
+
+def get_expansion(access: Access, pk: int) -> ExpansionRun:
+    """An expansion of this benchmark, or 404; kept from who votes."""
+    refuse_voter(access)
+    rows = ExpansionRun.objects.filter(benchmark=access.benchmark, pk=pk)
+    related = ("benchmark", "account", "created_by", "retriever__corpus_version", "source", "run")
+    found = rows.select_related(*related).first()
+    if found is None:
+        raise Http404("No such expansion.")
+    return found
+
+
+RUNS = PayingPages(
+    "expansion",
+    get=get_expansion,
+    verbs=asking_verbs(verbs.retry_failed) | {"keep": verbs.keep_failed},
+    readers=READERS,
+)

@@ -1,0 +1,150 @@
+"""API of pipelines, of methods by retrievers, and of a query's wordings."""
+
+from typing import Any
+
+from django.urls import path
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
+
+from corpus.access import enter, enter_unblinded, get_query
+from corpus.models import CorpusVersion, RetrievalRun, Role
+from corpus.run_routes import OneRun, RunVerb
+from corpus.versions.services import chosen, stored
+from corpus.wordings import asking
+from evaluation.pipelines import plan
+from evaluation.pipelines.models import PipelineRun
+from evaluation.pipelines.views import (
+    READERS,
+    RUNS,
+    forecast_of,
+    get_pipeline,
+    means_of,
+    start,
+    tables_of,
+    wordings_of,
+)
+from kit.api import RUN_FIELDS, ReportTableSerializer, Route
+from kit.errors import Refused
+from kit.lists.report_tables import as_data
+from llm.ledger.serializers import BudgetField, RunForecastSerializer
+
+
+class PipelineSerializer(serializers.ModelSerializer):
+    """A pipeline; each of its `steps` names its run (`child`) and what this became (`run`)."""
+
+    class Meta:
+        model = PipelineRun
+        fields = [*RUN_FIELDS, "name", "preset", "retriever", "config", "steps", "budget_usd",
+                  "practice"]  # fmt: skip
+
+
+class NewPipelineSerializer(serializers.Serializer):
+    """What to run on which retriever."""
+
+    preset = serializers.ChoiceField(choices=plan.CHOICES)
+    retriever = serializers.IntegerField(help_text="A retrieval run that was computed here.")
+    expander = serializers.CharField(required=False, allow_blank=True, default="")
+    reranker = serializers.CharField(required=False, allow_blank=True, default="")
+    profile = serializers.ChoiceField(choices=asking.PROFILES, required=False, default="strict")
+    depth = serializers.IntegerField(required=False, default=100, min_value=1, max_value=1000)
+    name = serializers.CharField(max_length=140, required=False, allow_blank=True, default="")
+    budget_usd = BudgetField(required=False, default=None)
+
+
+class WordingRunSerializer(serializers.Serializer):
+    """A run that searched for a wording: its value, and what it gained over the query as it is."""
+
+    run = serializers.IntegerField(source="run.pk")
+    name = serializers.CharField(source="run.name")
+    value = serializers.FloatField()
+    gain = serializers.FloatField()
+
+
+class QueryWordingSerializer(serializers.Serializer):
+    """A query as one source words it."""
+
+    source = serializers.CharField(source="source.name")  # type: ignore[assignment]
+    text = serializers.CharField()
+    runs = WordingRunSerializer(many=True)
+
+
+class PipelineRoutes(ViewSetMixin, Route):
+    """Pipelines and what they are held against."""
+
+    @extend_schema(responses=PipelineSerializer(many=True))
+    def pipelines(self, request: Request, slug: str) -> Response:
+        """Pipelines, and starting one."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return self.page(access.benchmark.pipelines.all(), PipelineSerializer)
+
+    @extend_schema(request=NewPipelineSerializer, responses={202: PipelineSerializer})
+    def start_pipeline(self, request: Request, slug: str) -> Response:
+        """Pipelines, and starting one."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(NewPipelineSerializer)
+        rows = RetrievalRun.objects.filter(benchmark=access.benchmark, pk=given["retriever"])
+        given["retriever"] = rows.first()
+        if given["retriever"] is None:
+            raise Refused("There is no such retrieval run.", field="retriever")
+        return Response(PipelineSerializer(start(access=access, **given)).data, status=202)
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(name)
+            for name in ("preset", "retriever", "expander", "reranker", "profile", "depth")
+        ],
+        responses=RunForecastSerializer,
+    )
+    def pipeline_forecast(self, request: Request, slug: str) -> Response:
+        """What a pipeline would take."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        found = forecast_of(access, request.query_params)
+        if found is None:
+            raise Refused("No retrieval run was computed here.", field="retriever")
+        return Response(RunForecastSerializer(found).data)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("version", int)], responses=ReportTableSerializer(many=True)
+    )
+    def pipeline_grid(self, request: Request, slug: str) -> Response:
+        """Methods by retrievers: ours, what each helped, and as printed."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        version: CorpusVersion | None = chosen(
+            access.benchmark, request.query_params.get("version")
+        )
+        return Response(as_data(tables_of(access, version)))
+
+    @extend_schema(responses=ReportTableSerializer)
+    def pipeline_means(self, request: Request, slug: str, pk: int) -> Response:
+        """The means of a pipeline's steps beside the printed ones."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        run = get_pipeline(access, pk)
+        version = stored(access.benchmark, run.retriever.corpus_version_id)
+        return Response(as_data([means_of(run, version)])[0])
+
+    @extend_schema(responses=QueryWordingSerializer(many=True))
+    def query_wordings(self, request: Request, slug: str, pk: int) -> Response:
+        """A query in all its wordings, and what each helped."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        found = wordings_of(access, get_query(access, pk))
+        return Response(QueryWordingSerializer(found, many=True).data)
+
+
+_RUN: Any = {"pages": RUNS, "serializer_class": PipelineSerializer}
+_ALL = "b/<slug:slug>/pipelines"
+_to = PipelineRoutes.as_view
+_whole: Any = {"pagination_class": None}
+urlpatterns = [
+    path(f"{_ALL}/", _to({"get": "pipelines", "post": "start_pipeline"}), name="api-pipelines"),
+    path(f"{_ALL}/forecast/", _to({"get": "pipeline_forecast"}), name="api-pipeline-forecast"),
+    path(f"{_ALL}/grid/", _to({"get": "pipeline_grid"}, **_whole), name="api-pipeline-grid"),
+    path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_RUN), name="api-pipeline"),
+    path(f"{_ALL}/<int:pk>/means/", _to({"get": "pipeline_means"}, **_whole),
+         name="api-pipeline-means"),
+    path(f"{_ALL}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_RUN), name="api-pipeline-verb"),
+    path("b/<slug:slug>/queries/<int:pk>/wordings/", _to({"get": "query_wordings"}, **_whole),
+         name="api-query-wordings"),
+]  # fmt: skip

@@ -1,0 +1,47 @@
+"""The form of a pipeline."""
+
+from typing import Any
+
+from django import forms
+
+from corpus.computing.config import Setting
+from corpus.models import Benchmark
+from corpus.reranking.services import role_of
+from corpus.versions.forms import RunField
+from corpus.wordings import asking
+from corpus.wordings.services import ROLE, retrievers_of
+from evaluation.pipelines import plan
+from llm.endpoints import endpoint_choices
+from llm.ledger.accounts import budget_field
+
+DEPTH = Setting(int, 100, 1, 1000)
+
+
+class PipelineForm(forms.Form):
+    """Which version on which retriever, by whom, for how much."""
+
+    preset = forms.ChoiceField(label="Version", choices=plan.CHOICES)
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["retriever"] = RunField(
+            retrievers_of(benchmark),
+            empty_label=None,
+            help_text="v3 is printed with another one than v1 and v2. One that is not BM25 gets a "
+            "hybrid with it.",
+        )
+        self.fields["expander"] = forms.ChoiceField(
+            label="Model that expands", choices=endpoint_choices(ROLE)
+        )
+        self.fields["reranker"] = forms.ChoiceField(
+            label="Model that reranks", choices=endpoint_choices(role_of(plan.POINTWISE))
+        )
+        self.fields["profile"] = forms.ChoiceField(
+            choices=[(each, each) for each in asking.PROFILES],
+            help_text="reference: as the released scripts do, for expansion and replies alike.",
+        )
+        self.fields["depth"] = DEPTH.field(label="Passages reranked a query")
+        self.fields["name"] = forms.CharField(
+            max_length=140, required=False, help_text="Left empty, that of the version."
+        )
+        self.fields["budget_usd"] = budget_field("For all steps together; empty for no limit.")

@@ -1,0 +1,236 @@
+"""Screens of pipelines: methods by retrievers, setting one up, its steps; and one query in all
+its wordings."""
+
+from functools import partial
+from typing import Any, Final
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from corpus.access import Access, enter, enter_unblinded, get_query, refuse_voter
+from corpus.models import CorpusVersion, Query, RetrievalRun, Role, Wording
+from corpus.reranking.services import role_of
+from corpus.run_pages import RunPages
+from corpus.versions.services import stored
+from corpus.wordings.services import ROLE, retrievers_of
+from evaluation.leaderboard.services import DEFAULT, leaderboard_of
+from evaluation.leaderboard.views import sheet_context, version_of
+from evaluation.pipelines import grid, plan
+from evaluation.pipelines import services as verbs
+from evaluation.pipelines.forms import PipelineForm
+from evaluation.pipelines.models import PipelineRun
+from evaluation.published.services import tables
+from evaluation.scores import sheets
+from kit import htmx
+from kit.lists.report_tables import Cell, ReportTable, text
+from kit.lists.tables import Column, Table
+from llm import endpoints
+
+RERANK_ROLE: Final = role_of(plan.POINTWISE)
+READERS: Final = (Role.ADMIN, Role.REVIEWER)
+LIST: Final = Table(
+    columns=(
+        Column("name", "Pipeline", order=("name",)),
+        Column("preset", "Version", order=("preset",)),
+        Column("retriever", "Retriever", order=("retriever__name",)),
+        Column("status", "Status", order=("status",)),
+        Column("queries", "Steps", numeric=True),
+        Column("at", "Started", order=("created_at",)),
+    ),
+    order=("-pk",),
+)
+_PAGES: Final = {"expand": "expansion", "compute": "run-computation", "hybrid": "run-computation"}
+
+
+@require_GET
+def pipelines(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every pipeline, and methods by retrievers: ours, what each helped, and as printed."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    version = version_of(request, access)
+    rows = access.benchmark.pipelines.select_related("retriever__corpus_version")
+    context = sheet_context(access, version) | {"sheets": tables_of(access, version)}
+    del context["access"]
+    table = LIST.read(rows, request.GET)
+    return RUNS.index(request, access, "evaluation/pipelines/pipelines.html", table, **context)
+
+
+@require_http_methods(["GET", "POST"])
+def pipeline_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Set a pipeline up and start it."""
+    access = enter(request.user, slug, Role.ADMIN)
+    sent = request.POST if request.method == "POST" else None
+    has_runs = retrievers_of(access.benchmark).exists()
+    missing = "" if has_runs else "No retrieval run was computed here, whose index could be asked."
+    return RUNS.begin(
+        request,
+        access,
+        "evaluation/pipelines/new.html",
+        PipelineForm(sent, benchmark=access.benchmark),
+        partial(start, access=access),
+        versions=[(plan.TITLES[name], words) for name, words in plan.ABOUT.items()],
+        has_runs=has_runs,
+        missing=missing if endpoints.available(ROLE) else endpoints.NO_ENDPOINT,
+    )
+
+
+@require_GET
+def pipeline_forecast(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a pipeline would take; a part of the page that sets one up."""
+    access = enter(request.user, slug, Role.ADMIN)
+    return RUNS.forecast(
+        request,
+        access,
+        forecast_of(access, request.GET),
+        what="a pipeline",
+        list_name="Pipelines",
+        about="All steps together. What was paid for before is not paid again.",
+    )
+
+
+@require_GET
+def pipeline(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One pipeline: its steps, each with its run, its mean and the printed one."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    run = get_pipeline(access, pk)
+    version = stored(access.benchmark, run.retriever.corpus_version_id)
+    context = sheet_context(access, version) | RUNS.context(access, run)
+    context |= {
+        "settings": run.config.items(),
+        "spent": verbs.spent(run),
+        "steps": [_step(access, each) for each in run.steps],
+        "table": means_of(run, version),
+    }
+    return RUNS.show(request, "evaluation/pipelines/run.html", context)
+
+
+@require_GET
+def query_wordings(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One query in all its wordings beside the original, and what each helped."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    query = get_query(access, pk)
+    context = {"access": access, "query": query, "wordings": wordings_of(access, query),
+               "metric": DEFAULT}  # fmt: skip
+    return htmx.render(request, "evaluation/pipelines/query.html", context)
+
+
+def wordings_of(access: Access, query: Query) -> list[dict[str, Any]]:
+    """Each source's wording of a query, with the runs that searched for it: their value and what
+    it gained over the query as it is."""
+    sheet = sheets.latest(access.benchmark)
+    helped = grid.helped_query(sheet, query) if sheet else {}
+    rows = Wording.objects.filter(query=query).select_related("source").order_by("source__name")
+    return [
+        {
+            "source": each.source,
+            "text": each.text,
+            # Of an expansion, what stands behind the query.
+            "added": each.text.removeprefix(query.text).lstrip(),
+            "runs": [
+                {"run": run, "value": value, "gain": gain}
+                for run, value, gain in helped.get(each.source.name, ())
+            ],
+        }
+        for each in rows
+    ]
+
+
+def tables_of(access: Access, version: CorpusVersion | None) -> list[ReportTable]:
+    """The tables of the page; ours as far as the runs were scored."""
+    sheet = sheets.latest(access.benchmark, version)
+    benchmark = access.benchmark
+    found = []
+    if sheet is not None:
+        found = [grid.our_grid(sheet), grid.helped_table(benchmark, grid.helped_of(sheet))]
+    printed = grid.printed_of(sheet)
+    return [*found, grid.printed_grid(printed), grid.printed_table(benchmark, printed)]
+
+
+def means_of(run: PipelineRun, version: CorpusVersion | None) -> ReportTable:
+    """The means of a pipeline's steps beside the printed ones, as far as they were scored."""
+    sheet = sheets.latest(run.benchmark, version)
+    board = leaderboard_of(sheet, metric=DEFAULT, view=grid.VIEW) if sheet else None
+    lines = {line.run.pk: line for line in board.lines} if board else {}
+    known = RetrievalRun.objects.in_bulk([each["run"] or 0 for each in run.steps])
+    places = [(plan.RETRIEVER, run.retriever)]
+    places += [(e["name"], known[e["run"]]) for e in run.steps if e["run"] in known]
+    rows = []
+    for name, made in places:
+        line = lines.get(made.pk)
+        printed = _printed(run.preset, name, is_last=name == run.steps[-1]["name"])
+        url = reverse("retrieval-run", args=[run.benchmark.slug, made.pk])
+        domains = [Cell(value, "points") for value in (line.domains if line else ())]
+        domains += [Cell(None, "points")] * (len(board.domains) - len(domains) if board else 0)
+        rows.append((
+            text(name), text(made.name, url), Cell(line.mean if line else None, "points"),
+            Cell(printed, "points"), *domains,
+        ))  # fmt: skip
+    header = ("step", "run", "mean", "printed", *(board.domains if board else ()))
+    notes = (f"{DEFAULT}, {grid.VIEW} gold. Printed: DIVER, the mean over its twelve sets.",)
+    return ReportTable("steps", "Means by step", header, tuple(rows), notes)
+
+
+def _printed(preset: str, step: str, *, is_last: bool) -> float | None:
+    place = plan.printed_of(preset, step, is_last=is_last)
+    if place is None:
+        return None
+    name, row, number = place
+    found = [values[0] for printed, values in tables()[name].rows if printed == row]
+    value = found[number]
+    return None if value is None else value / 100
+
+
+def _step(access: Access, step: dict[str, Any]) -> dict[str, Any]:
+    child = verbs.child_of(step)
+    page = _PAGES.get(step["kind"], "rerank-run")
+    url = reverse(page, args=[access.benchmark.slug, child.pk]) if child else ""
+    return {"name": step["name"], "of": ", ".join(step["of"]), "child": child, "url": url}
+
+
+def start(*, access: Access, expander: str = "", reranker: str = "", **given: Any) -> PipelineRun:
+    """A pipeline as a form or the API asks for it. Raises Refused."""
+    return verbs.start_pipeline(
+        benchmark=access.benchmark,
+        expander=endpoints.chosen_endpoint(expander, ROLE),
+        reranker=endpoints.chosen_endpoint(reranker, RERANK_ROLE),
+        actor=access.user,
+        **given,
+    )
+
+
+def forecast_of(access: Access, params: Any) -> dict[str, Any] | None:
+    """The forecast for what is chosen in the form; None where there is no retriever."""
+    form = PipelineForm(params, benchmark=access.benchmark)
+    form.is_valid()
+    given = form.cleaned_data
+    retriever = given.get("retriever") or retrievers_of(access.benchmark).first()
+    if retriever is None:
+        return None
+    return verbs.forecast(
+        access.benchmark,
+        given.get("preset") or plan.V1,
+        retriever,
+        endpoints.asked_for(given.get("expander"), ROLE),
+        endpoints.asked_for(given.get("reranker"), RERANK_ROLE),
+        profile=given.get("profile") or "strict",
+        depth=given.get("depth") or 100,
+    )
+
+
+def get_pipeline(access: Access, pk: int) -> PipelineRun:
+    """A pipeline of this benchmark, or 404; kept from who votes."""
+    refuse_voter(access)
+    rows = PipelineRun.objects.filter(benchmark=access.benchmark, pk=pk)
+    related = ("benchmark", "created_by", "retriever__corpus_version")
+    found = rows.select_related(*related).first()
+    if found is None:
+        raise Http404("No such pipeline.")
+    return found
+
+
+RUNS = RunPages(
+    "pipeline",
+    get=get_pipeline,
+    verbs={"pause": verbs.pause, "resume": verbs.resume, "cancel": verbs.cancel},
+    readers=READERS,
+)

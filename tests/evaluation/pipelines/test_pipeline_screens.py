@@ -1,0 +1,93 @@
+"""Screens and API of pipelines and of methods by retrievers."""
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from evaluation.pipelines.models import PipelineRun
+from evaluation.pipelines.running import take_turn
+from llm.practice.server import serve
+from tests.corpus.reranking.room import Room, make_room
+from tests.factories import make_member
+from tests.markup import one_line
+
+pytestmark = pytest.mark.django_db(transaction=True)
+BASE = "/b/ranked/pipelines/"
+
+
+@pytest.fixture
+def room(settings, tmp_path) -> Room:
+    return make_room(settings, tmp_path)
+
+
+@pytest.fixture
+def admin(room) -> Client:
+    client = Client()
+    client.force_login(make_member(room.benchmark, "admin", "admin"))
+    return client
+
+
+def test_a_pipeline_is_set_up_watched_and_held_against_the_paper(room, admin, settings) -> None:
+    assert "No pipeline yet" in one_line(admin.get(BASE))
+    assert "as printed" in one_line(admin.get(BASE))
+    with serve() as url:
+        settings.ASSAY_PRACTICE_URL = url
+        assert "DIVER (v3)" in one_line(admin.get(f"{BASE}new/"))
+        part = admin.get(f"{BASE}forecast/?preset=v2", headers={"HX-Request": "1"})
+        assert "about" in one_line(part)
+        sent = {
+            "preset": "v2",
+            "retriever": room.source.pk,
+            "expander": "practice",
+            "reranker": "practice",
+            "profile": "strict",
+            "depth": 3,
+        }
+        assert admin.post(f"{BASE}new/", sent | {"depth": 0}).status_code == 422
+        answer = admin.post(f"{BASE}new/", sent)
+        run = PipelineRun.objects.get()
+        assert answer.url == f"{BASE}{run.pk}/"
+        assert "waits" in one_line(admin.get(answer.url))
+        take_turn(run.pk)
+    run.refresh_from_db()
+    assert (run.status, run.error) == ("done", "")
+    call_command("leaderboard", "ranked")
+    page = one_line(admin.get(answer.url))
+    assert "45.8" in page  # v2 as printed
+    assert "merged" in page
+    page = one_line(admin.get(BASE))
+    assert "What it helped" in page
+    assert "DIVER (v2), expanded" in page
+    worded = one_line(admin.get(f"/b/ranked/queries/{room.first.pk}/wordings/"))
+    assert "nDCG@10" in worded
+
+
+def test_the_api_does_what_the_screens_do(room, admin, settings) -> None:
+    there = f"/api{BASE}"
+    with serve() as url:
+        settings.ASSAY_PRACTICE_URL = url
+        assert admin.get(f"{there}forecast/?preset=v1&depth=2").json()["queries"] == 2
+        body = {"preset": "v1", "retriever": room.source.pk}
+        for wrong in ({"preset": "v9"}, {"retriever": 0}, {"depth": 0}, {"profile": "x"}):
+            answer = admin.post(there, body | wrong, content_type="application/json")
+            assert answer.status_code in (400, 409), wrong
+        assert admin.post(there, body, content_type="application/json").status_code == 202
+        run = PipelineRun.objects.get()
+        assert admin.post(f"{there}{run.pk}/pause/").json()["status"] == "paused"
+        assert admin.post(f"{there}{run.pk}/resume/").json()["status"] == "queued"
+        take_turn(run.pk)
+    call_command("leaderboard", "ranked")
+    told = admin.get(f"{there}{run.pk}/").json()
+    assert (told["status"], len(told["steps"])) == ("done", 2)
+    means = admin.get(f"{there}{run.pk}/means/").json()
+    assert [row[0]["value"] for row in means["rows"]] == ["retriever", "expanded", "pointwise"]
+    assert means["rows"][-1][3]["value"] == pytest.approx(0.416)
+    assert [each["name"] for each in admin.get(f"{there}grid/").json()] == [
+        "grid",
+        "helped",
+        "printed",
+        "anew",
+    ]
+    worded = admin.get(f"/api/b/ranked/queries/{room.first.pk}/wordings/").json()
+    assert {run["name"] for each in worded for run in each["runs"]} >= {"DIVER (v1), expanded"}
+    assert admin.get(there).json()["count"] == 1

@@ -1,0 +1,184 @@
+"""Pipelines to their end, what stops them, and the grid that they stand in."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from corpus.models import ExpansionRun, RerankRun, RetrievalRun, RunComputation
+from corpus.wordings.tasks import EXPANSIONS
+from evaluation.leaderboard.services import leaderboard_of
+from evaluation.pipelines import grid
+from evaluation.pipelines import services as verbs
+from evaluation.pipelines.models import PipelineRun
+from evaluation.pipelines.running import carry_on, take_turn
+from evaluation.scores.models import ScoreSheet
+from kit.errors import Refused
+from llm import endpoints
+from tests.corpus.reranking.room import Room, make_room
+from tests.debate.answering import answering
+from tests.llm.stub import status
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def room(settings, tmp_path) -> Room:
+    return make_room(settings, tmp_path)
+
+
+def dense(room: Room) -> RetrievalRun:
+    """A run by another method than BM25."""
+    call_command("compute_run", benchmark="ranked", method="tfidf", name="TF-IDF")
+    return RetrievalRun.objects.get(name="TF-IDF")
+
+
+def start(room: Room, preset: str = "v1", **options: Any) -> PipelineRun:
+    known = endpoints.available("judge")[0]
+    given: dict[str, Any] = {"claimed": True, "actor": None, "retriever": room.source} | options
+    return verbs.start_pipeline(
+        benchmark=room.benchmark, preset=preset, expander=known, reranker=known, **given
+    )
+
+
+def carried(run: PipelineRun) -> PipelineRun:
+    carry_on(run)
+    run.refresh_from_db()
+    return run
+
+
+def test_v2_runs_all_its_steps_each_a_run_of_its_own(room, capsys) -> None:
+    dense(room)
+    call_command("pipeline", "ranked", preset="v2", retriever="TF-IDF", json=True)
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert told["status"] == "done"
+    assert told["steps"] == {
+        "expanded": "DIVER (v2), expanded",
+        "BM25": "DIVER (v2), BM25",
+        "hybrid": "DIVER (v2), hybrid",
+        "pointwise": "DIVER (v2), pointwise",
+        "listwise": "DIVER (v2), listwise",
+        "merged": "DIVER (v2)",
+    }
+    run = PipelineRun.objects.get()
+    assert (run.done, run.total, run.practice) == (6, 6, True)
+    hybrid = RunComputation.objects.get(method="hybrid")
+    parts = [RetrievalRun.objects.get(pk=pk) for pk in hybrid.config["runs"]]
+    assert [each.provenance["queries"] for each in parts] == ["DIVER (v2), expanded"] * 2
+    merged = RerankRun.objects.get(method="merge")
+    assert (merged.source.name, merged.second.name) == (
+        "DIVER (v2), pointwise",
+        "DIVER (v2), listwise",
+    )
+
+
+def test_ways_say_what_was_done_to_whose_lists(room) -> None:
+    dense(room)
+    with endpoints.practice_if_unconfigured("judge"):
+        assert carried(start(room, "v1", retriever=RetrievalRun.objects.get(name="TF-IDF")))
+        assert carried(start(room, "v3")).status == "done"
+    ways = grid.ways_of(list(RetrievalRun.objects.all()))
+    named = {RetrievalRun.objects.get(pk=pk).name: way for pk, way in ways.items()}
+    assert named["BM25"] == grid.Way("BM25", grid.AS_IT_IS)
+    words = "DIVER (v1), expanded"
+    assert named[words] == grid.Way("TF-IDF", words)
+    assert named["DIVER (v1)"] == grid.Way("TF-IDF", f"{words}, hybrid with BM25, pointwise")
+    assert named["DIVER (v3)"] == grid.Way("BM25", "DIVER (v3), expanded, groupwise")
+
+
+def test_the_grid_holds_the_means_of_the_leaderboard(room) -> None:
+    with endpoints.practice_if_unconfigured("judge"):
+        carried(start(room, "v1"))
+    call_command("leaderboard", "ranked")
+    sheet = ScoreSheet.objects.get()
+    means = {line.run.name: line.mean for line in leaderboard_of(sheet, view="base").lines}
+    table = grid.our_grid(sheet)
+    assert table.header == ("method", "BM25")
+    assert table.rows[0][0].value == grid.AS_IT_IS
+    assert sorted(row[1].value for row in table.rows) == sorted(means.values())
+    assert [row[1].best for row in table.rows].count(True) == 1
+    helped = {each.run.name: each for each in grid.helped_of(sheet)}
+    last = helped["DIVER (v1)"]
+    assert last.base.name == "BM25"
+    assert last.better + last.same + last.worse == 1  # the one query with gold
+    assert last.mean - last.base_mean == pytest.approx(means["DIVER (v1)"] - means["BM25"])
+    found = grid.helped_query(sheet, room.first)
+    ((run, value, gain),) = found["DIVER (v1), expanded"]
+    assert run.name == "DIVER (v1), expanded"
+    assert gain == pytest.approx(value - means["BM25"])
+
+
+def test_a_step_that_fails_pauses_the_pipeline_until_it_is_resumed(room, settings) -> None:
+    script = (status(400), status(400), "Soil.", "Soil.", "Relevance score: 7.")
+    with answering(settings, *script):
+        run = carried(start(room, "v1"))
+        assert run.status == "paused"
+        assert "The step expanded (DIVER (v1), expanded) is failed. 2 queries failed" in run.error
+        verbs.resume(run=run, actor=None)
+        assert ExpansionRun.objects.get().status == "queued"
+        assert run.claim()
+        run = carried(run)
+    assert (run.status, run.error) == ("done", "")
+
+
+def test_pausing_and_cancelling_take_the_step_along(room) -> None:
+    with endpoints.practice_if_unconfigured("judge"):
+        run = start(room, "v1", claimed=False)
+        assert run.claim()
+        child = verbs.begin(run, run.steps[0])
+        run.steps[0]["child"] = child.pk
+        run.hold(steps=run.steps)
+        verbs.pause(run=run, actor=None)
+        child.refresh_from_db()
+        assert (run.status, child.status) == ("paused", "paused")
+        verbs.resume(run=run, actor=None)
+        child.refresh_from_db()
+        assert (run.status, child.status) == ("queued", "queued")
+        verbs.cancel(run=run, actor=None)
+        child.refresh_from_db()
+        assert (run.status, child.status) == ("cancelled", "cancelled")
+
+
+def test_a_step_that_another_worker_did_is_taken_over(room) -> None:
+    with endpoints.practice_if_unconfigured("judge"):
+        run = start(room, "v1")
+        child = verbs.begin(run, run.steps[0])
+        run.steps[0]["child"] = child.pk
+        run.hold(steps=run.steps)
+        run.release()  # as a worker that is ended gives it back
+        EXPANSIONS.take_part(child.pk)
+        take_turn(run.pk)
+        run.refresh_from_db()
+    assert run.status == "done"
+    assert ExpansionRun.objects.count() == 1
+
+
+def test_the_budget_is_for_all_steps(room, settings) -> None:
+    with endpoints.practice_if_unconfigured("judge"):
+        run = carried(start(room, "v1", budget_usd=Decimal("2.50")))
+    budgets = [ExpansionRun.objects.get().budget_usd, RerankRun.objects.get().budget_usd]
+    assert run.status == "done"
+    assert budgets == [Decimal("2.50"), Decimal("2.50")]  # practice costs nothing
+    assert verbs.spent(run) == 0
+
+
+def test_what_cannot_be_is_refused(room) -> None:
+    with endpoints.practice_if_unconfigured("judge"):
+        made = carried(start(room, "v1"))
+        for options, field in (
+            ({"preset": "v4"}, "preset"),
+            ({"retriever": RetrievalRun.objects.get(pk=made.steps[0]["run"])}, "retriever"),
+            ({"profile": "x"}, "profile"),
+            ({"depth": 0}, "depth"),
+        ):
+            with pytest.raises(Refused) as refusal:
+                start(room, **options)
+            assert refusal.value.field == field, options
+        told = verbs.forecast(
+            room.benchmark, "v2", room.source, *(endpoints.available("judge") * 2)
+        )
+    assert told["calls"] > 2 * 2
+    with pytest.raises(CommandError, match="No run 'x'"):
+        call_command("pipeline", "ranked", retriever="x")
