@@ -61,7 +61,7 @@ def dispute(request: HttpRequest, slug: str, case: UUID) -> HttpResponse:
     is_closed = found.status == CaseStatus.CLOSED
     # A case that an expert's verdict closed is open again once the verdict is undone: its votes
     # stay hidden.
-    by_people = is_closed and found.judgment is not None and found.judgment.source == Source.HUMAN
+    by_people = is_closed and found.decided_by == Source.HUMAN
     pair = {"query_id": found.query_id, "passage_id": found.passage_id}
     is_blind = must_judge_first(access, **pair, domain_id=found.query.domain_id) is not None
     shown = as_shown(found.snapshot, seed=0, shown=False) if is_blind else None

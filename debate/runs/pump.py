@@ -36,7 +36,8 @@ class PairCalls:
     """Asks what the rules want to know, and remembers what the asking met with.
 
     `subject` begins the name under which the calls are in the ledger; `instead`, a model choice of
-    the run's configuration, is asked where a model would not answer.
+    the run's configuration, is asked where a model would not answer. `aspect` is the text of what
+    the passage may support, where it is not asked of the answers.
     """
 
     def __init__(
@@ -47,7 +48,9 @@ class PairCalls:
         max_tokens: int,
         subject: str = "debate",
         instead: Mapping[str, str] | None = None,
+        aspect: str = "",
     ) -> None:
+        self._aspect = aspect
         self._debate, self._gateways, self._max_tokens = debate, gateways, max_tokens
         self._subject, self._instead = subject, instead
         self._replaced: dict[tuple[int, str], str] = {}
@@ -63,6 +66,7 @@ class PairCalls:
             query=debate.query.text,
             answers=tuple(debate.query.answers),
             passage=debate.passage.text,
+            aspect=self._aspect,
         )
         verdict = await carry(rule(pair, key), self._ask)
         failure = worst(self._errors)
@@ -120,7 +124,7 @@ class Pump(CallPump[Debate, Outcome]):
     def read_group(self, group: RunGroup) -> Sequence[Debate]:
         """Waiting debates with what their rule reads."""
         waiting = group.within(self.run.waiting_items())
-        return list(waiting.select_related("query", "passage"))
+        return list(waiting.select_related("query", "passage", "aspect"))
 
     async def work(self, item: Debate, gateways: Gateways) -> Outcome:
         """Put the pair through the rule to its verdict."""
@@ -129,6 +133,7 @@ class Pump(CallPump[Debate, Outcome]):
             gateways=gateways,
             max_tokens=self.run.max_tokens,
             instead=self.run.config.get("instead"),
+            aspect=item.aspect.content if item.aspect else "",
         )
         return await calls.verdict(self.rule, self.key)
 

@@ -77,12 +77,15 @@ def find_material(messages: Sequence[Mapping[str, object]]) -> Material | None:
         if message.get("role") != "user" or not isinstance(text, str):
             continue
         blocks = read_blocks(text)
+        chunk = blocks.get("chunk", "")
         if blocks.keys() & {"chunk", "page", "passage", "reference"}:
-            answers = (part.strip() for part in _NUMBER.split(blocks.get("answer", "")))
+            # Of a debate on an aspect its text is what the chunk may support.
+            supported = blocks.get("answer") or (blocks.get("aspect", "") if chunk else "")
+            answers = (part.strip() for part in _NUMBER.split(supported))
             return Material(
                 query=blocks.get("query", ""),
                 answers=tuple(filter(None, answers)),
-                chunk=blocks.get("chunk", ""),
+                chunk=chunk,
                 history=blocks.get("history", ""),
                 page=blocks.get("page", ""),
                 named=tuple(read_named(text)),
@@ -339,6 +342,8 @@ def _confidence(overlap: float, *, turning_point: float) -> float:
 ROLES: Final[dict[str, Role]] = {
     "debate_turn": debate_turn,
     "solo_turn": debate_turn,
+    "aspect_turn": debate_turn,
+    "aspect_adjudication": adjudication,
     "adjudication": adjudication,
     "is_supported": is_supported,
     "graded": _by_overlap(_graded),
