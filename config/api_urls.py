@@ -46,6 +46,7 @@ urlpatterns = [
     path("", include("annotate.panels.api")),
     path("", include("annotate.review.api")),
     path("", include("annotate.adjudication.api")),
+    path("", include("annotate.candidates.api")),
     path("", include("annotate.feedback.api")),
     path("", include("annotate.exams.api")),
     path("", include("annotate.answers.api")),

@@ -18,6 +18,7 @@ NOUNS: dict[str, tuple[str, str]] = {
     "annotate.voting": ("Votes", "Cases that people decide."),
     "annotate.batches": ("Batches", "Votes in batches, and attention checks."),
     "annotate.adjudication": ("Adjudication", "Cases that voters left undecided."),
+    "annotate.candidates": ("Candidates", "Passages that may be gold of an aspect."),
     "annotate.panels": ("Panels", "Expert reference labels."),
     "annotate.exams": ("Exams", "Who is qualified to judge."),
     "annotate.feedback": ("Feedback", "What people learn of their own work."),

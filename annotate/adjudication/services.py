@@ -260,8 +260,7 @@ def _undo_label(decision: Adjudication, actor: User) -> None:
         if experts_support(aspect, decision.passage) != decision.support:
             raise Refused("Somebody said otherwise of this aspect since. Take that back first.")
         withdraw_support(label=decision.support, actor=actor)
-        pair = {"query": decision.query, "passage": decision.passage}
-        reopen_case(**pair, aspect=aspect, actor=actor)
+        reopen_case(query=decision.query, passage=decision.passage, aspect=aspect, actor=actor)
         return
     assert decision.judgment is not None
     verdict = standing_verdict(decision.query, decision.passage)

@@ -10,8 +10,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from annotate.support.models import SupportLabel
-from annotate.workspace.models import Aspect
+from annotate.models import Aspect, SupportLabel
 from corpus.judgments.services import new_status, strongest
 from corpus.models import Passage, Source, Status
 from kit import audit
@@ -42,7 +41,11 @@ def record_support(
     with transaction.atomic():
         of_pair = SupportLabel.objects.standing().filter(aspect=aspect, passage=passage)
         standing = of_pair.first()
-        if standing is not None and new_status(made, standing) == Status.STANDING:
+        # They weigh as judgments do: by the same columns.
+        is_stronger = (
+            standing is not None and new_status(made, standing) == Status.STANDING  # type: ignore[arg-type]
+        )
+        if standing is not None and is_stronger:
             # The old row steps down first: the database allows one standing label at any moment.
             of_pair.update(status=Status.SUPERSEDED)
             made.save()
@@ -62,7 +65,7 @@ def withdraw_support(*, label: SupportLabel, actor: User | None) -> None:
         return
     _note(label, actor, "withdraw support")
     before = SupportLabel.objects.filter(superseded_by=label)
-    if (earlier := strongest(before)) is not None:  # type: ignore[type-var]
+    if (earlier := strongest(before)) is not None:  # type: ignore[arg-type]
         record_support(
             aspect=label.aspect,
             passage=label.passage,

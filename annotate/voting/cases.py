@@ -123,7 +123,7 @@ def settle(
     about: dict[str, Any] = {}
     if decision.label is not None:
         keys = [each.pk for each in votes]
-        given = {
+        given: dict[str, Any] = {
             "passage": case.passage,
             "label": decision.label,
             "source": Source.HUMAN,

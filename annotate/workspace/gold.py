@@ -238,8 +238,7 @@ def _end(gold: GoldPassage | None, *, by: Judgment | None, actor: User) -> None:
         label = experts_support(gold.aspect, gold.passage)
         if label is not None and label.provenance.get("rule") == ASSIGNED:
             withdraw_support(label=label, actor=actor)
-            pair = {"query": gold.query, "passage": gold.passage}
-            reopen_case(**pair, aspect=gold.aspect, actor=actor)
+            reopen_case(query=gold.query, passage=gold.passage, aspect=gold.aspect, actor=actor)
 
 
 def _support_by(gold: GoldPassage, actor: User) -> None:

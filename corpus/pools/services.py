@@ -169,6 +169,8 @@ def fill(
 def publish(pool: Pool, counts: PoolCounts, depth: int, name: str, actor: User | None) -> None:
     """Show a filled pool under its name; in the caller's transaction. Raises Refused."""
     data = asdict(counts) | {"systems": [asdict(each) for each in counts.systems.values()]}
+    if not pool.of_aspects:
+        del data["aspects"]
     pool.provenance = {"kind": OF_ASPECTS if pool.of_aspects else KIND, "depth": depth, **data}
     pool.name, pool.is_ready = name, True
     try:

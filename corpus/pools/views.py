@@ -181,13 +181,12 @@ def pool(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     rows = found.entries.select_related("query__domain", "passage").defer("passage__text")
     rows = rows.annotate(twin_pid=F("same_text_as__passage__pid"))
     choices = {"domain": domain_choices(access.benchmark)}
+    listed = PAIRS if found.of_aspects else _OF_PAIRS
     context = {
         "access": access,
         "pool": found,
         "counts": _counts(found),
-        "table": (PAIRS if found.of_aspects else _OF_PAIRS).read(
-            rows, request.GET, choices=choices
-        ),
+        "table": listed.read(rows, request.GET, choices=choices),
     }
     return htmx.render(request, "corpus/pools/pool.html", context, partial="results")
 

@@ -174,8 +174,8 @@ def _strata(debates: QuerySet[Debate]) -> dict[tuple[int, int], list[int]]:
 
 
 def _open_cases(sample: AuditSample, keys: Sequence[int]) -> None:
-    rows = Debate.objects.select_related("query__domain__benchmark", "passage", "aspect")
-    rows = rows.in_bulk(keys)
+    found = Debate.objects.select_related("query__domain__benchmark", "passage", "aspect")
+    rows = found.in_bulk(keys)
     items = []
     for debate in (rows[key] for key in keys):
         # The pair without any position: shaped as every case is (annotate.voting.snapshot).

@@ -80,7 +80,7 @@ def _place(row: dict[str, Any], passage: str) -> tuple[int, int] | None:
 
 
 _HEADER: list[str] = ["debate", "domain", "query", "query_text", "passage", "outcome"]
-_HEADER += ["label", "round", "failure", "practice"]
+_HEADER += ["label", "round", "failure", "practice", "aspect"]
 _CHUNK = 1_000
 
 
@@ -173,6 +173,7 @@ def _lines(run: DebateRun, found: Any) -> Iterator[tuple[Any, ...]]:
             debate.round,
             debate.error,
             "yes" if run.practice else "no",
+            debate.aspect.k if debate.aspect else None,
         )
 
 

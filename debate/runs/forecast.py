@@ -287,7 +287,8 @@ def _first_request(rule: Rule, pair: dream.Pair) -> tuple[int, int]:
 
 
 def _spread(pairs: QuerySet[Any]) -> list[dream.Pair]:
-    """As many of the pairs with a text as are looked at, at equal distances; of debates or pools."""
+    """As many of the pairs (debates, or entries of a pool) with a text as are looked at, at equal
+    distances."""
     rows = pairs.filter(passage__text__isnull=False).order_by("pk")
     keys = list(rows.values_list("pk", flat=True))
     chosen = keys[:: max(1, len(keys) // SAMPLE)][:SAMPLE]
