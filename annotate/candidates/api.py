@@ -86,10 +86,10 @@ class CandidateVerb(Route):
     @extend_schema(request=RefusalSerializer, responses=CandidateSerializer)
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access = enter(self.person(), slug)
+        found = get_candidate(access, pk)
         given: dict[str, Any] = {"reason": ""}
         if self.verdict == "refuse":
             given = self.read(RefusalSerializer)
-        found = get_candidate(access, pk)
         decide(found, verdict=self.verdict, actor=access.user, **given)
         return Response(CandidateSerializer(get_candidate(access, pk)).data)
 
