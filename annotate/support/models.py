@@ -12,8 +12,6 @@ from annotate.workspace.models import Aspect, GoldPassage
 from corpus.judgments.models import PEOPLE
 from corpus.models import Benchmark, Passage, Source, Status
 
-MACHINES = (Source.DEBATE, Source.LLM_ADJUDICATOR)
-
 
 class SupportLabelQuerySet(models.QuerySet["SupportLabel"]):
     """Vocabulary for reading labels of support."""

@@ -11,8 +11,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotate.models import Aspect, SupportLabel
+from corpus.judgments.models import PEOPLE
 from corpus.judgments.services import new_status, strongest
-from corpus.models import Passage, Source, Status
+from corpus.models import Benchmark, Passage, Source, Status
 from kit import audit
 
 
@@ -79,6 +80,12 @@ def withdraw_support(*, label: SupportLabel, actor: User | None) -> None:
             round=earlier.round,
             practice=earlier.practice,
         )
+
+
+def machines_said(benchmark: Benchmark) -> bool:
+    """Whether a label of a machine stands."""
+    rows = SupportLabel.objects.in_benchmark(benchmark).standing().order_by()
+    return rows.exclude(source__in=PEOPLE).exists()
 
 
 def experts_support(aspect: Aspect, passage: Passage) -> SupportLabel | None:
