@@ -51,6 +51,7 @@ urlpatterns = [
     path("", include("annotate.exams.api")),
     path("", include("annotate.answers.api")),
     path("", include("debate.audits.api")),
+    path("", include("debate.rehearings.api")),
     path("", include("debate.trials.api")),
     path("", include("debate.results.api")),
     path("", include("debate.adoption.api")),

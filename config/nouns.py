@@ -30,6 +30,7 @@ NOUNS: dict[str, tuple[str, str]] = {
     "debate.results": ("Debate results", "What a debate run came to."),
     "debate.hints": ("Hints", "Arguments for both sides, for experts."),
     "debate.audits": ("Audits", "Agreed pairs that people judge again."),
+    "debate.rehearings": ("Rehearings", "Disputes debated again with what people said."),
     "debate.adoption": ("Adoption", "Making the labels of a trial run stand."),
     "debate.trials": ("Trials", "Prompts and bait passages, tried on a sample."),
     "debate.answers": ("Answer runs", "Reference answers written by models."),

@@ -74,7 +74,7 @@ def turn_messages(
     Rounds differ in the history block alone. Everything that came from a page or a model stands
     between delimiters that are derived from it under `key`, and is data there.
     """
-    history = history_text(config, reader=agent, previous=previous, about_aspect=bool(pair.aspect))
+    history = history_text(config, reader=agent, previous=previous, about=pair)
     names = [f"Agent {other.name}" for other in config.agents if other != agent]
     *most, last = names
     return config.prompt.render(
@@ -104,8 +104,7 @@ def adjudication_messages(
 ) -> tuple[Message, ...]:
     """The adjudicator's messages; `previous` holds the turns of the last round (2.5)."""
     assert config.adjudication is not None  # the configuration has checked it
-    about = bool(pair.aspect)
-    history = history_text(config, reader=adjudicator, previous=previous, about_aspect=about)
+    history = history_text(config, reader=adjudicator, previous=previous, about=pair)
     return config.adjudication.render(**_material(pair, history, key))
 
 
@@ -132,7 +131,7 @@ def numbered(answers: Sequence[str]) -> str:
 
 
 def history_text(
-    config: Config, *, reader: Agent, previous: Sequence[Turn], about_aspect: bool = False
+    config: Config, *, reader: Agent, previous: Sequence[Turn], about: Pair | None = None
 ) -> str:
     """One paragraph per agent: its opening position, or its answer of the previous round.
 
@@ -141,8 +140,8 @@ def history_text(
     can pose as the paragraph of another agent.
     """
     turns = {turn.agent: turn for turn in previous}
-    openings = ASPECT_OPENINGS if about_aspect else OPENINGS
-    paragraphs = (
+    openings = ASPECT_OPENINGS if about and about.aspect else OPENINGS
+    paragraphs = [
         _paragraph(
             agent,
             turns.get(agent.name),
@@ -151,7 +150,13 @@ def history_text(
             labels=config.history_labels,
         )
         for agent in config.agents
-    )
+    ]
+    # Marked as people's, without a name: an argument like the others, and no agent's.
+    paragraphs += [
+        f"A person who judged the chunk, and who is none of the agents, said: "
+        f"{'Yes' if label else 'No'}. {' '.join(reason.split())}"
+        for label, reason in (about.heard if about else ())
+    ]
     return "\n\n".join(paragraphs)
 
 

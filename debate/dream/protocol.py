@@ -31,7 +31,7 @@ def debate(pair: Pair, config: Config, key: bytes) -> Steps:
         return Verdict("skipped_no_answer")
     verdict: Verdict | None = None
     turns: list[Turn] = []
-    spoken: list[Turn] = []
+    spoken: list[Turn] = list(pair.before)
     number = 0
     while number < (config.continue_to if verdict else config.rounds):
         number += 1

@@ -43,6 +43,9 @@ class Pair:
     answers: tuple[str, ...]
     passage: str
     aspect: str = ""
+    # Where it is debated again: what people said, (label, reason), and each agent's last turn.
+    heard: tuple[tuple[int, str], ...] = ()
+    before: tuple[Turn, ...] = ()
 
     @property
     def can_be_judged(self) -> bool:

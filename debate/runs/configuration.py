@@ -228,8 +228,6 @@ def check(config: RunConfig) -> None:
     if config.about == ASPECTS:
         fits = config.kind in (RunKind.DEBATE, RunKind.HUMAN_ONLY)
         _need(fits, "kind", "Whether passages support aspects is debated, or left to people.")
-        words = "What is said of aspects is no trial: it counts in a view of its own."
-        _need(not config.trial, "trial", words)
         _need(not config.canaries, "canaries", "Baited passages are debated with answers.")
     words = f"The temperature lies between 0 and {MAX_TEMPERATURE:g}."
     _within(config.temperature, 0, MAX_TEMPERATURE, "temperature", words)

@@ -72,6 +72,10 @@ class DebateRun(AskingRun):
     # An answer's length at most, where the configuration names none: without one no call has an
     # upper bound, and no budget could be kept.
     max_tokens = models.PositiveIntegerField(default=MAX_TOKENS)
+    # The run whose disputes it debates again with people's reasons: a trial that nobody adopts.
+    reheard_of = models.ForeignKey(
+        "self", null=True, on_delete=models.PROTECT, related_name="reheard"
+    )
     # Queued, but due only once people have decided what it asked them (live LARA).
     awaits_people = models.BooleanField(default=False, db_default=False)
 

@@ -120,6 +120,8 @@ def _end(debate: Debate, outcome: Outcome) -> None:
 
 
 def _label_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> None:
+    if run.reheard_of_id:  # what agents say once people were heard is compared, and no label
+        return
     # Whether a model gave the label: what garbage was coerced to is compared, and no label.
     given = [
         (debate, outcome)
@@ -127,7 +129,8 @@ def _label_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> None:
         if debate.status in LABELLED and any(turn.response for turn in outcome.verdict.turns)
     ]
     for debate, outcome in given:
-        if debate.aspect is not None:
+        # Labels of support know no trial: what does not count is not given.
+        if debate.aspect is not None and not run.is_provisional:
             debate.support = _support(debate, debate.aspect, outcome)
     labelled = [
         (debate, _label(debate, outcome)) for debate, outcome in given if debate.aspect is None

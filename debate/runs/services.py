@@ -52,12 +52,14 @@ def start_run(
     prompt_version: int | None = None,
     budget_usd: Decimal | None = None,
     claimed: bool = False,
+    reheard_of: DebateRun | None = None,
 ) -> DebateRun:
     """Make a run over every pair of the pool and wake a worker.
 
     `config` says what is done with the pairs; without one two agents debate for `rounds`.
     `endpoint` with its model is asked wherever the configuration names none. `claimed` keeps
-    the run for the calling process (a command drives it itself). `prompt_version` is that of the
+    the run for the calling process (a command drives it itself). `reheard_of` is the run whose
+    disputes are debated again (debate/rehearings). `prompt_version` is that of the
     debate prompt, the newest where none is named. Raises Refused for an empty pool, a
     configuration that cannot be, an endpoint that is not set up, simulated LARA over pairs
     without a known label, or a budget that cannot be kept.
@@ -78,6 +80,7 @@ def start_run(
             prompt_version=version if main is prompt else main.version if main else 0,
             prompt_sha256=main.sha256 if main else "",
             created_by=actor,
+            reheard_of=reheard_of,
             max_tokens=max(
                 _longest(choice, config) for choice in config.everybody or [ModelChoice("", "")]
             ),

@@ -28,6 +28,7 @@ _OWN = re.compile(
 )
 _OTHER = re.compile(r"^(Agent \S+), (?:opening position|round \d+):[ \t]*(.*)", re.MULTILINE)
 _FIRST = re.compile(r"^Agent \S+(?: \(You\))?, [^:\n]*:[ \t]*(.*)", re.MULTILINE)
+_PERSON = re.compile(r"^A person who judged the chunk, [^:\n]*: (Yes|No)\b", re.MULTILINE)
 _LABELLED = re.compile(r"(?:Yes|No)\b")
 # What the order, an ally and a history without labels move (docs/protocol.md 8).
 _STEP: Final = 0.05
@@ -134,13 +135,16 @@ def read_position(history: str) -> Position:
     stance = _said_yes(own["said"])
     allies = sum(_said_yes(said) == stance for said in others.values())
     first = _FIRST.search(history)
+    # A person's word weighs as two agents'.
+    people = [2 * _STEP if said == "No" else -2 * _STEP for said in _PERSON.findall(history)]
+    doubt = _STEP if first and not _said_yes(first[1]) else 0.0
     trust = 0.0 if _LABELLED.match(own["said"]) else _STEP
     return Position(
         round=int(own["round"] or 0) + 1,
         stance=stance,
         others=tuple(others),
         agreed=allies == len(others),
-        doubt=_STEP if first and not _said_yes(first[1]) else 0.0,
+        doubt=doubt + sum(people),
         trust=trust + _STEP * allies,
     )
 

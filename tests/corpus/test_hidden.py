@@ -36,9 +36,10 @@ answer-run-new answer-runs archive assignment assignments call-totals call-total
 calls-csv checklist cleaning cleaning-forecast cleaning-new cleaning-pages cleaning-report
 cleaning-rows cleaning-table cleaning-violation cleaning-violation-next cleaning-violations
 cleanings comparison comparison-report comparison-table comparisons debate-run debate-run-adoption
-debate-run-forecast debate-run-new debate-run-report debate-run-room debate-run-spending
+debate-run-forecast debate-run-new debate-run-rehearing debate-run-report debate-run-room
+debate-run-spending
 debate-run-table debate-runs endpoints experiment experiment-csv experiments grade-run grade-runs
-hint-run hint-runs import import-folder import-run imports invited judge-report judge-run
+hint-run hint-runs holes-next import import-folder import-run imports invited judge-report judge-run
 judge-runs judge-samples judge-table label-checks noise-check noise-checks panel panel-hints
 panel-new panel-table people person pool pool-build pool-builds pool-new pool-pairs pools progress
 progress-csv prompts push qualification-people qualification-rule qualification-rules quotas
