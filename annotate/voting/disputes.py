@@ -46,7 +46,8 @@ def disputes(request: HttpRequest, slug: str) -> HttpResponse:
     """Every case of the benchmark; nothing here shows the votes of an open one."""
     access = enter(request.user, slug, Role.REVIEWER, Role.ADMIN)
     cases = EscalationCase.objects.in_benchmark(access.benchmark).of_voters()
-    cases = cases.select_related("query__domain", "passage").defer("snapshot", "passage__text")
+    cases = cases.select_related("query__domain", "passage", "aspect")
+    cases = cases.defer("snapshot", "passage__text")
     choices = {"domain": domain_choices(access.benchmark)}
     table = _list_for(access).read(cases, request.GET, choices=choices)
     context = {"access": access, "table": table}
