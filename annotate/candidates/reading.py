@@ -22,7 +22,7 @@ STATES: Final = (
     (CONFLICT, "supports several aspects"),
     (GOLD, "gold of the aspect"),
     (REFUSED, "does not support it"),
-    (OPEN, "nobody has said"),
+    (OPEN, "undecided"),
 )
 _SAME: Final = {"aspect__query": OuterRef("query"), "aspect__k": OuterRef("aspect")}
 _HERE: Final = {"passage": OuterRef("passage")}
