@@ -183,6 +183,6 @@ ROWS: list[tuple[str, Row]] = [
     ("api-published-table", get(MEMBERS, kwargs={"name": "dream-hole10"})),
     ("api-holes", get(MEMBERS, 409)),
     ("api-holes-next", get(ADMIN)),
-    ("api-holes-next", post(ADMIN, 201)),
+    ("api-holes-next", post(ADMIN, 409)),
     ("api-holes-debate", post(ADMIN, 400)),
 ]
