@@ -11,18 +11,24 @@ class AnnotateConfig(AppConfig):
 
     def ready(self) -> None:
         """Labels of pairs that are voted on are shown by no list of the corpus room; cleanings
-        keep aspects apart; judgments that their givers left are swept up; digests are mailed."""
+        keep aspects apart, and pools know where their gold is missing; judgments that their givers
+        left are swept up; digests are mailed."""
+        from annotate.candidates.gaps import find_gaps
         from annotate.drafts.services import forget_drafts
+        from annotate.support.services import machines_said
         from annotate.voting.cases import is_undecided
         from annotate.voting.services import finish_all_abandoned
         from annotate.workspace.inherited import aspects_in
         from corpus.benchmarks.archive import deleting
-        from corpus.judgments.shown import hide_labels
+        from corpus.judgments.shown import hide_labels, tell_machines
+        from corpus.pools.services import tell_gaps
         from corpus.versions.effective import tell_aspects
         from kit.runs.periodic import every
 
         hide_labels(is_undecided)
+        tell_machines(machines_said)
         tell_aspects(aspects_in)
+        tell_gaps(find_gaps)
         deleting.connect(forget_drafts, dispatch_uid="annotate")
 
         def mail_digests() -> None:

@@ -41,6 +41,7 @@ from annotate.review.models import (
     ReviewTurn,
     WeightScore,
 )
+from annotate.support.models import SupportLabel
 from annotate.voting.models import CaseKind, CaseStatus, EscalationCase, Vote, VoteSlot, VoteStatus
 from annotate.workspace.models import (
     Aspect,
@@ -111,6 +112,7 @@ __all__ = [
     "Scale",
     "SpotCheck",
     "StartedFrom",
+    "SupportLabel",
     "Vote",
     "VoteSlot",
     "VoteStatus",

@@ -12,6 +12,7 @@ urlpatterns = [
     path("", include("annotate.adjudication.urls")),
     path("", include("annotate.answers.urls")),
     path("", include("annotate.assignments.urls")),
+    path("", include("annotate.candidates.urls")),
     path("", include("annotate.batches.urls")),
     path("", include("annotate.digest.urls")),
     path("", include("annotate.drafts.urls")),

@@ -45,6 +45,7 @@ HIDDEN: Final[dict[str, tuple[str, ...]]] = {
         *("ranked-list", "api-ranked-lists", "leaderboard-query"),
         *("ranked-list-beside", "api-ranked-list-beside"),
         *("leaderboard-versions-query", "leaderboard-versions-matched"),
+        *("candidates", "candidate", "api-candidates", "api-candidate", "api-machine-gold"),
         *("release-file", "release-archive", "release-diff"),
         *("api-release-file", "api-release-archive", "api-release-diff"),
     ),

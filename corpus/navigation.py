@@ -84,6 +84,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("Vote", "vote", _annotators),
         Page("Disputes", "disputes", _seniors),
         Page("Adjudication", "adjudication", _seniors),
+        Page("Candidates", "candidates"),
         Page("Reviews", "reviews", beside=("rescoring/",)),
         Page("Panels", "panels", beside=("hint-runs/",)),
         Page("Answers", "answers"),

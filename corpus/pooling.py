@@ -26,7 +26,7 @@ class SystemCounts:
 
 @dataclass
 class PoolCounts:
-    """What became of everything that was ranked high enough."""
+    """What became of everything that was ranked high enough; `aspects` asked for gold."""
 
     queries: int = 0
     pairs: int = 0
@@ -35,6 +35,7 @@ class PoolCounts:
     without_text: int = 0
     twins: int = 0
     skipped_no_answer: int = 0
+    aspects: int = 0
     systems: dict[int, SystemCounts] = field(default_factory=dict)
 
 

@@ -29,6 +29,7 @@ def escalate(debate: Debate, verdict: dream.Verdict) -> EscalationCase:
         kind=_kind(debate),
         query=debate.query,
         passage=debate.passage,
+        aspect=debate.aspect,
         snapshot=snapshot(debate, verdict),
     )
 
@@ -50,13 +51,19 @@ def snapshot(debate: Debate, verdict: dream.Verdict) -> dict[str, Any]:
     if debate.is_decoy or not debate.run.config.get("history_for_people", True):
         turns, rounds = [], 0
     last = [turn for turn in turns if turn.round == rounds]
-    return {
-        "question": debate.query.text,
-        "answers": list(debate.query.answers),
+    return asked_of(debate) | {
         "practice": debate.run.practice and bool(last),
         "rounds": rounds,
         "positions": [_position(turn, verdict) for turn in last],
     }
+
+
+def asked_of(debate: Debate) -> dict[str, Any]:
+    """What is asked of a passage: the query with its answers, or with the text of one aspect."""
+    asked: dict[str, Any] = {"question": debate.query.text, "answers": list(debate.query.answers)}
+    if debate.aspect is not None:
+        asked |= {"answers": [], "aspect": debate.aspect.content}
+    return asked
 
 
 def _kind(debate: Debate) -> CaseKind:

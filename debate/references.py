@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotate.models import CaseStatus, EscalationCase
+from annotate.models import CaseStatus, EscalationCase, SupportLabel
 from annotate.voting.cases import is_undecided
 from corpus.judgments.models import GoldVersion
 from corpus.models import Benchmark, Judgment, Pool, Source
@@ -40,8 +40,12 @@ class Reference:
         """1 or 0 by (query, passage).
 
         For a pool of a derived corpus version, as inherited there; a pair that people
-        still judge there has none but the imported gold's.
+        still judge there has none but the imported gold's. For a pool of aspects by (aspect,
+        passage), of which no imported gold says anything.
         """
+        if pool is not None and pool.of_aspects:
+            labels = self._support().values_list("aspect_id", "passage_id", "label")
+            return {(aspect, passage): label for aspect, passage, label in labels}
         rows = self.judgments().values_list("query_id", "passage_id", "label")
         found = {(query, passage): int(label > 0) for query, passage, label in rows}
         version = pool.corpus_version if pool else None
@@ -50,11 +54,17 @@ class Reference:
         found = inherit_values(version, found)
         if self.is_gold:
             return found
-        cases = EscalationCase.objects.filter(query__domain__benchmark=self.benchmark)
+        cases = EscalationCase.objects.about_pairs().filter(query__domain__benchmark=self.benchmark)
         undecided = set(
             cases.exclude(status=CaseStatus.CLOSED).values_list("query_id", "passage_id")
         )
         return {pair: truth for pair, truth in found.items() if pair not in undecided}
+
+    def _support(self) -> QuerySet[SupportLabel]:
+        """What people say of the support of aspects."""
+        sources = [Source.EXPERT] if self.key == EXPERTS else [Source.EXPERT, Source.HUMAN]
+        rows = SupportLabel.objects.in_benchmark(self.benchmark).standing().order_by()
+        return rows.none() if self.is_gold else rows.filter(source__in=sources)
 
     @property
     def is_gold(self) -> bool:
@@ -62,7 +72,10 @@ class Reference:
         return self.key == GOLD or self.key.startswith(_GOLD)
 
     def holding(self, truth: int, pool: Pool | None = None) -> Exists:
-        """Condition on an outer queryset of pairs: the reference calls them so."""
+        """Condition on an outer queryset of debates: the reference calls what they ask so."""
+        if pool is not None and pool.of_aspects:
+            of_aspect = {"aspect": OuterRef("aspect"), "passage": OuterRef("passage")}
+            return Exists(self._support().filter(label=truth, **of_aspect))
         if pool is not None and pool.corpus_version_id is not None:
             truths = self.truths(pool)
             called = {
@@ -95,11 +108,15 @@ def reference_called(benchmark: Benchmark, key: str) -> Reference | None:
 
 
 def judged(run: DebateRun, truths: dict[tuple[int, int], int]) -> Iterator[tuple[int, Judged]]:
-    """(debate, pair with its truth) of every pair of the run that has both."""
-    columns = ("pk", "query_id", "passage_id", "status", "label", "case__label")
+    """(debate, pair with its truth) of every pair of the run that has both.
+
+    `truths` are those of the run's pool (Reference.truths).
+    """
+    about = "aspect_id" if run.pool.of_aspects else "query_id"
+    columns = ("pk", about, "passage_id", "status", "label", "case__label")
     rows = run.debates.exclude(status=DebateStatus.WAITING).order_by()
-    for pk, query, passage, status, label, settled in rows.values_list(*columns).iterator():
-        truth = truths.get((query, passage))
+    for pk, key, passage, status, label, settled in rows.values_list(*columns).iterator():
+        truth = truths.get((key, passage))
         if truth is not None:
             escalated = status == DebateStatus.ESCALATED
             yield pk, Judged(truth, label, escalated, settled if escalated else None)

@@ -29,6 +29,7 @@ urlpatterns = [
     path(f"{_RUN}/spending/", runs.run_spending, name="debate-run-spending"),
     path(f"{_RUN}/report/", debates.run_report, name="debate-run-report"),
     path(f"{_RUN}/report/<slug:name>.csv", debates.report_csv, name="debate-run-table"),
+    path(f"{_RUN}/rehearing/", debates.rehearing_start, name="debate-run-rehear"),
     path(f"{_RUN}/audits/", debates.audit_draw, name="debate-run-audit"),
     path(f"{_RUN}/canaries/", prompts.canaries_start, name="debate-run-canaries"),
     path("b/<slug:slug>/prompts/", prompts.prompt_list, name="prompts"),

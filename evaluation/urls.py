@@ -50,6 +50,7 @@ urlpatterns = [
     path(f"{_HERE}/queries/<int:pk>/wordings/", pipelines.query_wordings, name="query-wordings"),
     path(f"{_HERE}/holes/", holes.holes, name="holes"),
     path(f"{_HERE}/holes/growth.csv", holes.holes_csv, name="holes-csv"),
+    path(f"{_HERE}/holes/next/", holes.holes_next, name="holes-next"),
     path(f"{_HERE}/holes/debate/", holes.holes_debate, name="holes-debate"),
     path(f"{_HERE}/experiments/", experiments.experiment_list, name="experiments"),
     path(f"{_EXPERIMENT}/", experiments.experiment_detail, name="experiment"),

@@ -58,6 +58,7 @@ ARGUMENTS = {
     "place": "place",
 }
 BEGINNINGS = (
+    ("candidate", "candidate"),
     *(("panel", "panel"), ("spot-check", "panel"), ("override-log", "panel")),
     *(("rescoring", "task"), ("review-start", "query"), ("review", "review")),
     *(("query", "query"), ("gold-passages", "query"), ("aspects", "query")),

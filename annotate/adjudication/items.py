@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
+
 from annotate.adjudication.conflicts import final_scores
 from annotate.adjudication.queue import OpenItem
 from annotate.models import (
@@ -14,6 +16,7 @@ from annotate.models import (
     OpenKind,
     Review,
     ReviewPoint,
+    SupportLabel,
     Vote,
 )
 from annotate.voting.items import LABEL_WORDS
@@ -58,12 +61,16 @@ def read_item(item: OpenItem) -> ShownItem:
     if item.kind == OpenKind.VERDICTS:
         passage = passages.get(pk=int(item.key.split("-")[1]))
         said = _verdicts(query, passage)
-        return ShownItem(item, query, passage, said=said, history=_history(query, passage))
+        labels = Judgment.objects.filter(query=query, passage=passage)
+        return ShownItem(item, query, passage, said=said, history=_history(labels))
     case = EscalationCase.objects.get(public_id=item.key)
     passage = passages.get(pk=case.passage_id)
     # Votes on an open case are shown to nobody: undone, a decision returns it to its voters.
     said = _votes(case) if case.status == CaseStatus.EXPERT else []
-    return ShownItem(item, query, passage, case=case, said=said, history=_history(query, passage))
+    rows: QuerySet[Any] = Judgment.objects.filter(query=query, passage=passage)
+    if case.aspect_id:
+        rows = SupportLabel.objects.filter(aspect=case.aspect_id, passage=passage)
+    return ShownItem(item, query, passage, case=case, said=said, history=_history(rows))
 
 
 def _said(who: str, what: str, reason: str = "", first: str = "") -> Row:
@@ -111,7 +118,7 @@ def _scores(aspect: Aspect) -> list[Row]:
     ]
 
 
-def _history(query: Query, passage: Passage) -> list[Row]:
+def _history(labels: QuerySet[Any]) -> list[Row]:
     return [
         {
             "at": each.created_at,
@@ -121,14 +128,14 @@ def _history(query: Query, passage: Passage) -> list[Row]:
             "rule": str(each.provenance.get("rule", "")),
             "reason": _reason(each),
         }
-        for each in Judgment.objects.filter(query=query, passage=passage).order_by("pk")
+        for each in labels.order_by("pk")
     ]
 
 
-def _label(label: Judgment) -> str:
+def _label(label: Judgment | SupportLabel) -> str:
     return LABEL_WORDS[int(label.label > 0)]
 
 
-def _reason(label: Judgment) -> str:
+def _reason(label: Judgment | SupportLabel) -> str:
     kept = (str(label.provenance.get(name, "")) for name in ("reason", "note"))
     return ": ".join(filter(None, kept)).replace("_", " ")

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from annotate.batches.models import Batch
+from annotate.support.models import SupportLabel
 from annotate.voting.models import EscalationCase
 from annotate.workspace.models import Aspect
 from corpus.models import Benchmark, Judgment, Passage, Query
@@ -47,6 +48,8 @@ class Adjudication(models.Model):
     aspect = models.ForeignKey(Aspect, null=True, on_delete=models.PROTECT, related_name="+")
     label = models.SmallIntegerField(null=True)
     judgment = models.ForeignKey(Judgment, null=True, on_delete=models.PROTECT, related_name="+")
+    # In place of the judgment, where the case was about the support of an aspect.
+    support = models.ForeignKey(SupportLabel, null=True, on_delete=models.PROTECT, related_name="+")
     weight = models.PositiveSmallIntegerField(null=True)
     before = models.PositiveSmallIntegerField(null=True)
     reason = models.TextField()
@@ -66,18 +69,39 @@ class Adjudication(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["query", "passage"],
-                condition=Q(undone_at=None, passage__isnull=False),
+                condition=Q(undone_at=None, passage__isnull=False, support=None),
                 name="one_decision_a_pair",
+            ),
+            models.UniqueConstraint(
+                fields=["case"],
+                condition=Q(undone_at=None, support__isnull=False),
+                name="one_decision_a_support",
             ),
             models.CheckConstraint(
                 condition=Q(
                     passage__isnull=False,
                     label__in=(0, 1),
                     judgment__isnull=False,
+                    support=None,
                     aspect=None,
                     weight=None,
                 )
-                | Q(aspect__isnull=False, weight__isnull=False, passage=None, label=None),
+                | Q(
+                    passage__isnull=False,
+                    label__in=(0, 1),
+                    judgment=None,
+                    support__isnull=False,
+                    case__isnull=False,
+                    aspect=None,
+                    weight=None,
+                )
+                | Q(
+                    aspect__isnull=False,
+                    weight__isnull=False,
+                    passage=None,
+                    label=None,
+                    support=None,
+                ),
                 name="decision_is_label_or_weight",
             ),
         ]
@@ -91,6 +115,9 @@ class Adjudication(models.Model):
         if self.aspect is not None:
             return f"weight {self.weight}, a{self.aspect.k} of {self.query}"
         assert self.passage is not None  # a constraint says so
+        if self.support is not None:
+            does = "supports" if self.label else "does not support"
+            return f"{self.passage.pid} {does} a{self.support.aspect.k} of {self.query}"
         return f"{'relevant' if self.label else 'not relevant'}, {self.passage.pid}"
 
 

@@ -27,6 +27,8 @@ from annotate.models import (
     Vote,
 )
 from annotate.review.services import step_in
+from annotate.support.services import experts_support, record_support, withdraw_support
+from annotate.voting.cases import close_by_verdict, reopen_case
 from annotate.voting.majority import ADJUDICATED, named
 from annotate.workspace.aspects import write_weight
 from annotate.workspace.gold import (
@@ -38,7 +40,7 @@ from annotate.workspace.gold import (
 from annotate.workspace.models import SCALE_TOP
 from corpus.access import Access
 from corpus.judgments.services import first_row, lock_queries
-from corpus.models import Passage, Query
+from corpus.models import Passage, Query, Source
 from kit import audit
 from kit.errors import Refused
 
@@ -91,6 +93,8 @@ def settle_case(*, case: EscalationCase, access: Access, label: int, reason: str
         require_third(access, found.query, parts_in_pair(found.query_id, found.passage_id))
         votes = list(Vote.objects.standing().filter(case=found).values_list("pk", flat=True))
         about = {"case": found.pk, "origin": found.origin, "votes": votes}
+        if found.aspect is not None:
+            return _settle_support(found, found.aspect, access.user, label, reason, about, kind)
         return _settle_pair(
             found.query, found.passage, access.user, label, reason, about, kind=kind, case=found
         )
@@ -207,6 +211,39 @@ def _settle_pair(
     return made
 
 
+def _settle_support(
+    case: EscalationCase,
+    aspect: Aspect,
+    actor: User,
+    label: int,
+    reason: str,
+    about: dict[str, Any],
+    kind: OpenKind,
+) -> Adjudication:
+    """The same of a case about an aspect: no gold is assigned, and the pair has no label of it."""
+    support = record_support(
+        aspect=aspect,
+        passage=case.passage,
+        label=label,
+        source=Source.EXPERT,
+        provenance=named(ADJUDICATED) | {"kind": kind.value, "reason": reason.strip(), **about},
+        actor=actor,
+    )
+    close_by_verdict(verdict=support, actor=actor)
+    made = Adjudication.objects.create(
+        kind=kind,
+        query=case.query,
+        passage=case.passage,
+        case=case,
+        label=label,
+        support=support,
+        reason=reason.strip(),
+        adjudicator=actor,
+    )
+    _note(made, actor, "settle", label=label, support=support.pk, passage=case.passage_id)
+    return made
+
+
 def _gold_to_keep(query: Query, passage: Passage) -> GoldPassage | None:
     """The current assignment, or the one that the current verdict ended."""
     standing = standing_gold(query, passage)
@@ -218,6 +255,13 @@ def _gold_to_keep(query: Query, passage: Passage) -> GoldPassage | None:
 
 def _undo_label(decision: Adjudication, actor: User) -> None:
     assert decision.passage is not None  # a constraint says so
+    if decision.support is not None:
+        aspect = decision.support.aspect
+        if experts_support(aspect, decision.passage) != decision.support:
+            raise Refused("Somebody said otherwise of this aspect since. Take that back first.")
+        withdraw_support(label=decision.support, actor=actor)
+        reopen_case(query=decision.query, passage=decision.passage, aspect=aspect, actor=actor)
+        return
     assert decision.judgment is not None
     verdict = standing_verdict(decision.query, decision.passage)
     if verdict is None or first_row(verdict) != decision.judgment.pk:

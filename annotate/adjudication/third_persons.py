@@ -35,7 +35,7 @@ PART = "You had a part in this. Somebody else settles it."
 def parts_in_pair(query_id: int, passage_id: int) -> set[int]:
     """Keys of everybody who had a part in the pair."""
     pair = {"query": query_id, "passage": passage_id}
-    # At most two: one before voters, one before a panel. A part in either is a part in the pair.
+    # One before voters, one before a panel, one an aspect. A part in any is a part in the pair.
     cases = EscalationCase.objects.filter(**pair).values("pk")
     slots = VoteSlot.objects.filter(case__in=cases, committed_at__isnull=False)
     found: set[int | None] = {

@@ -87,22 +87,29 @@ def choose_checks(
     stock = list(known.order_by("pk"))
     met = Met(access.user, cases)
     chosen: list[AttentionCheck] = []
+    of_aspects = [case for case in cases if case.aspect_id]
     for _ in range(count):
+        # About an aspect as often as the cases are: nothing tells a check apart.
+        alike: Sequence[EscalationCase] = cases
+        if of_aspects:
+            about = rng.choice(cases).aspect_id is not None
+            alike = [case for case in cases if (case.aspect_id is not None) == about]
         expected = rng.randrange(2)
         usable = [
             each
             for each in stock
             if each.expected == expected
+            and _asks_aspect(each.snapshot) == _asks_aspect(alike[0].snapshot)
             and each not in chosen
             and not met.would_tell(each.snapshot)
         ]
         # Fresh ones are preferred until there are some of each: few checks get known.
         found = None
         if len(usable) < 5 * count:
-            found = _make(access, cases, domains, expected, rng, met)
+            found = _make(access, alike, domains, expected, rng, met)
         if found is None and usable:
             found = rng.choice(usable)
-        found = found or _make(access, cases, domains, 1 - expected, rng, met)
+        found = found or _make(access, alike, domains, 1 - expected, rng, met)
         if found is None:
             raise Refused(NONE_LEFT)
         met.add(found.snapshot)
@@ -118,31 +125,53 @@ def _make(
     rng: Random,
     met: Met,
 ) -> AttentionCheck | None:
-    query, passage = _pair(access, domains, expected, rng) or (None, None)
-    if query is None or passage is None:
+    """`cases` are the batch's that a check is to be like: all about aspects, or none."""
+    is_of_aspect = _asks_aspect(cases[0].snapshot)
+    found = _pair(access, domains, expected, rng, is_of_aspect=is_of_aspect)
+    if found is None:
         return None
+    query, passage, aspect = found
     source = _source(access, query, cases, rng, met)
-    snapshot = _snapshot(query, passage, source, rng)
+    snapshot = _snapshot(query, passage, source, rng, aspect)
     if met.would_tell(snapshot):
-        snapshot["positions"] = [_written(each) for each in snapshot["positions"]]
+        asked = "aspect" if is_of_aspect else "answer"
+        snapshot["positions"] = [_written(each, asked) for each in snapshot["positions"]]
     return AttentionCheck.objects.create(
         query=query, passage=passage, expected=expected, snapshot=snapshot
     )
 
 
+def _asks_aspect(snapshot: dict[str, Any]) -> bool:
+    return bool(snapshot.get("aspect"))
+
+
 def _pair(
-    access: Access, domains: set[int], expected: int, rng: Random
-) -> tuple[Query, Passage] | None:
+    access: Access, domains: set[int], expected: int, rng: Random, *, is_of_aspect: bool
+) -> tuple[Query, Passage, str] | None:
+    """A query and passage with a known answer, and the text of the aspect that is asked about."""
     gold = _gold(access, domains, rng)
     rng.shuffle(gold)
+    # By query its aspects with gold; by query and passage the one that the gold supports.
+    known: dict[Any, list[str]] = {}
+    if is_of_aspect:
+        rows = GoldPassage.objects.standing().filter(aspect__removed_at=None)
+        rows = rows.filter(query__in={each.query_id for each in gold}).order_by("pk")
+        for of, passage, text in rows.values_list("query", "passage", "aspect__content"):
+            known.setdefault(of, []).append(text)
+            known[of, passage] = [text]
+        gold = [each for each in gold if (each.query_id, each.passage_id) in known]
     if expected:
-        return next(((each.query, each.passage) for each in gold), None)
+        for each in gold:
+            asked = known[each.query_id, each.passage_id][0] if is_of_aspect else ""
+            return each.query, each.passage, asked
+        return None
     for each in gold:
         others = [other for other in gold if _is_unrelated(other.query, each.query)]
         if others:
             query = rng.choice(others).query
             if not _is_known_pair(query, each.passage):
-                return query, each.passage
+                asked = rng.choice(known[query.pk]) if is_of_aspect else ""
+                return query, each.passage, asked
     return None
 
 
@@ -197,6 +226,7 @@ def _source(
     if not sides:
         return like
     others = EscalationCase.objects.in_benchmark(access.benchmark).of_voters().exclude(query=query)
+    others = others.filter(aspect__isnull=not _asks_aspect(like))
     own = Q(status=CaseStatus.OPEN, query__domain__in=access.domain_ids)
     for rows in (others.exclude(own), others.filter(own)):
         pks = list(rows.order_by("pk").values_list("pk", flat=True)[:10_000])
@@ -209,12 +239,12 @@ def _source(
 
 
 def _snapshot(
-    query: Query, passage: Passage, source: dict[str, Any], rng: Random
+    query: Query, passage: Passage, source: dict[str, Any], rng: Random, aspect: str
 ) -> dict[str, Any]:
     """A snapshot like those of cases: an unrelated case's reasons, quoting this passage."""
     return {
         "question": query.text,
-        "answers": list(query.answers),
+        **({"answers": [], "aspect": aspect} if aspect else {"answers": list(query.answers)}),
         "practice": bool(source.get("practice")),
         "rounds": source.get("rounds") or 0,
         "positions": [
@@ -225,11 +255,11 @@ def _snapshot(
     }
 
 
-def _written(position: dict[str, Any]) -> dict[str, Any]:
+def _written(position: dict[str, Any], asked: str) -> dict[str, Any]:
     """The position with a reason about its own quotes, where nothing unmet is there to borrow."""
     said = " ".join(f"“{each['text']}”" for each in position["references"])
     verdict = "supports" if position.get("response") == "yes" else "does not support"
-    return {**position, "reason": f"What the passage says {verdict} the answer. {said}".strip()}
+    return {**position, "reason": f"What the passage says {verdict} the {asked}. {said}".strip()}
 
 
 def _quotes(text: str, position: dict[str, Any], rng: Random) -> list[dict[str, Any]]:

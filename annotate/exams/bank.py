@@ -178,7 +178,7 @@ def _foreign_pairs(domain: Domain, gold: list[tuple[int, int]]) -> list[tuple[in
 
 def _arguments(domain: Domain) -> list[tuple[int, list[Any]]]:
     """Agents' positions in disputes of the benchmark, each with the key of its query."""
-    cases = EscalationCase.objects.of_voters()
+    cases = EscalationCase.objects.of_voters().about_pairs()
     cases = cases.filter(query__domain__benchmark=domain.benchmark_id)
     rows = cases.order_by("pk").values_list("query", "snapshot")[:200]
     return [(query, kept["positions"]) for query, kept in rows if kept.get("positions")]

@@ -55,7 +55,7 @@ def decided_votes(person_id: int, benchmark: Benchmark) -> QuerySet[Vote]:
 
     `final` is the case's label; `expert` what an expert says of the pair now, if any.
     """
-    by_people = Q(case__judgment__source=Source.HUMAN)
+    by_people = Q(case__judgment__source=Source.HUMAN) | Q(case__support__source=Source.HUMAN)
     rows = Vote.objects.standing().filter(
         by_people | Q(case__votes_in__gte=CAP),
         voter=person_id,

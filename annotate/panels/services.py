@@ -67,7 +67,8 @@ def _eligible(benchmark: Benchmark, pool: Pool | None) -> QuerySet[PoolEntry]:
     pools = Pool.objects.filter(benchmark=benchmark)
     if pool is not None:
         pools = pools.filter(pk=pool.pk)
-    entries = PoolEntry.objects.filter(pool__in=pools, passage__text__isnull=False)
+    # What is asked of aspects is no pair to be labelled.
+    entries = PoolEntry.objects.filter(pool__in=pools, passage__text__isnull=False, aspect=None)
     return entries.exclude(Exists(experts)).exclude(Exists(drawn))
 
 

@@ -103,7 +103,7 @@ def _close(item: ReferenceItem, label: int, rule: str, actor: User | None, **mor
     EscalationCase.objects.filter(pk=case.pk).update(
         status=CaseStatus.CLOSED, label=label, judgment=judgment, closed_at=timezone.now()
     )
-    close_by_verdict(judgment=judgment, actor=None)
+    close_by_verdict(verdict=judgment, actor=None)
     return judgment
 
 

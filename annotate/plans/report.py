@@ -8,7 +8,7 @@ from math import ceil
 from statistics import median
 from uuid import UUID
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Q, Subquery
 
 from annotate.models import (
     CONDITIONS,
@@ -94,7 +94,8 @@ def votes_behind(access: Access, arm: str, show: str) -> tuple[list[Judged], int
     found = [vote for vote in _votes(access.benchmark) if vote.arm == arm and counts(vote)]
     closed = EscalationCase.objects.in_benchmark(access.benchmark).filter(status=CaseStatus.CLOSED)
     if access.is_annotator:
-        closed = closed.filter(judgment__source=Source.HUMAN)
+        of_people = Q(judgment__source=Source.HUMAN) | Q(support__source=Source.HUMAN)
+        closed = closed.filter(of_people)
     over = set(closed.values_list("pk", flat=True))
     shown = [vote for vote in found if vote.item in over]
     return shown, len(found) - len(shown)

@@ -116,7 +116,12 @@ class VoteSerializer(serializers.ModelSerializer):
 
 
 class CaseListSerializer(serializers.ModelSerializer):
-    """A case as reviewers and admins see it; the label only once it is closed."""
+    """A case as reviewers and admins see it; the label only once it is closed.
+
+    `aspect` is the number of the query's aspect that it is about, null where about none.
+    """
+
+    aspect = serializers.IntegerField(source="aspect.k", default=None, allow_null=True)
 
     id = serializers.UUIDField(source="public_id")
     domain = serializers.CharField(source="query.domain.name")
@@ -127,7 +132,8 @@ class CaseListSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = EscalationCase
-        fields = ["id", "kind", "status", "domain", "query", "passage", "label", "closed_at"]
+        fields = ["id", "kind", "status", "domain", "query", "passage", "aspect", "label"]
+        fields += ["closed_at"]
 
 
 class Cases(Route):
@@ -137,7 +143,7 @@ class Cases(Route):
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.REVIEWER, Role.ADMIN)
         rows = EscalationCase.objects.in_benchmark(access.benchmark).of_voters()
-        rows = rows.select_related("query__domain", "passage").order_by("public_id")
+        rows = rows.select_related("query__domain", "passage", "aspect").order_by("public_id")
         answer = self.page(rows, CaseListSerializer)
         if access.is_annotator:  # who may vote is not told why a case came before people
             for row in answer.data["results"]:

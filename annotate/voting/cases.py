@@ -8,7 +8,8 @@ from django.db import models, transaction
 from django.db.models import Exists, Max, OuterRef, ProtectedError, Q
 from django.utils import timezone
 
-from annotate.models import CaseStatus, EscalationCase, Vote, VoteSlot
+from annotate.models import Aspect, CaseStatus, EscalationCase, SupportLabel, Vote, VoteSlot
+from annotate.support.services import experts_support, record_support
 from annotate.voting.majority import CAP, QUOTA, RULE, decide, named
 from corpus.judgments.services import lock_queries, record_judgment
 from corpus.models import Judgment, Passage, Query, Source
@@ -26,38 +27,54 @@ def note(
 
 def is_undecided() -> Exists:
     """Condition on an outer queryset of labels: their pair has a case that is not closed."""
-    of_pair = EscalationCase.objects.filter(
+    of_pair = EscalationCase.objects.about_pairs().filter(
         query=OuterRef("query_id"), passage=OuterRef("passage_id")
     )
     return Exists(of_pair.exclude(status=CaseStatus.CLOSED))
 
 
 def open_case(
-    *, origin: str, kind: str, query: Query, passage: Passage, snapshot: dict[str, Any]
+    *,
+    origin: str,
+    kind: str,
+    query: Query,
+    passage: Passage,
+    snapshot: dict[str, Any],
+    aspect: Aspect | None = None,
 ) -> EscalationCase:
     """Open a case, or return the one that an earlier debate of the pair opened.
 
     Nobody is asked twice about the same pair: a second debate of it finds the first case, open or
     closed, unchanged. A pair that an expert has decided is not voted on: its case is closed from
     the start. `snapshot` (annotate/voting/snapshot.py describes it) is frozen here: voters see it
-    and nothing else of the debate.
+    and nothing else of the debate. With an `aspect` it is asked whether the passage supports that.
     """
     with transaction.atomic():
         lock_queries([query.pk])
-        earlier = EscalationCase.objects.of_voters().filter(query=query, passage=passage).first()
+        earlier = EscalationCase.objects.about(query, passage, aspect).first()
         if earlier is not None:
             return earlier
         case = EscalationCase.objects.create(
-            origin=origin, kind=kind, query=query, passage=passage, snapshot=snapshot
+            origin=origin,
+            kind=kind,
+            query=query,
+            passage=passage,
+            aspect=aspect,
+            snapshot=snapshot,
         )
         scope = query.domain.benchmark.slug
         data = {"origin": origin, "kind": kind}
         audit.record(actor=None, verb="open case", target=case, scope=scope, data=data)
-        labels = Judgment.objects.standing().filter(source=Source.EXPERT)
-        verdict = labels.filter(query=query, passage=passage).first()
+        verdict: Judgment | SupportLabel | None
+        if aspect is not None:
+            verdict = experts_support(aspect, passage)
+        else:
+            labels = Judgment.objects.standing().filter(source=Source.EXPERT)
+            verdict = labels.filter(query=query, passage=passage).first()
         if verdict is not None:
-            close_by_verdict(judgment=verdict, actor=None)
-            case.refresh_from_db(fields=["status", "label", "judgment", "closed_at"])
+            close_by_verdict(verdict=verdict, actor=None)
+            fields = ["status", "label", "judgment", "support", "closed_at"]
+            case.refresh_from_db(fields=fields)
     return case
 
 
@@ -103,21 +120,23 @@ def settle(
         if len(votes) >= QUOTA:
             _add_slot(case, len(votes), slots)
         return
-    judgment = None
+    about: dict[str, Any] = {}
     if decision.label is not None:
         keys = [each.pk for each in votes]
-        judgment = record_judgment(
-            query=case.query,
-            passage=case.passage,
-            label=decision.label,
-            source=Source.HUMAN,
-            practice=practice,
-            provenance={**named(RULE), "case": case.pk, "votes": keys, "origin": case.origin},
-            held=True,
-        )
+        given: dict[str, Any] = {
+            "passage": case.passage,
+            "label": decision.label,
+            "source": Source.HUMAN,
+            "practice": practice,
+            "provenance": {**named(RULE), "case": case.pk, "votes": keys, "origin": case.origin},
+        }
+        if case.aspect is not None:
+            about["support"] = record_support(aspect=case.aspect, **given)
+        else:
+            about["judgment"] = record_judgment(query=case.query, held=True, **given)
     status = CaseStatus.CLOSED if decision.state == "closed" else CaseStatus.EXPERT
     EscalationCase.objects.open().filter(pk=case.pk).update(
-        status=status, label=decision.label, judgment=judgment, closed_at=timezone.now()
+        status=status, label=decision.label, closed_at=timezone.now(), **about
     )
     note("close case", case, None, case, state=decision.state, label=decision.label)
 
@@ -137,38 +156,43 @@ def remove_spare_slots(case: EscalationCase) -> None:
         VoteSlot.objects.free(timezone.now()).filter(case=case, place__gt=QUOTA).delete()
 
 
-def close_by_verdict(*, judgment: Judgment, actor: User | None) -> None:
-    """Close the pair's case with an expert's label; its votes stay.
+def close_by_verdict(*, verdict: Judgment | SupportLabel, actor: User | None) -> None:
+    """Close the case about that with an expert's label of a pair, or of support; its votes stay.
 
     So an expert's verdict, which everybody sees, never applies to a pair that people still vote
     on. A case that an earlier verdict closed follows the new one; one that votes closed stays as
     it is, and so does a panel's. For a caller that holds the query.
     """
-    undecided = ~Q(status=CaseStatus.CLOSED) | Q(judgment__source=Source.EXPERT)
-    pair = {"query": judgment.query, "passage": judgment.passage}
-    case = EscalationCase.objects.of_voters().filter(undecided, **pair).first()
+    undecided = ~Q(status=CaseStatus.CLOSED) | _BY_EXPERT
+    aspect = verdict.aspect if isinstance(verdict, SupportLabel) else None
+    query = aspect.query if aspect else verdict.query  # type: ignore[union-attr]
+    cases = EscalationCase.objects.about(query, verdict.passage, aspect)
+    case = cases.filter(undecided).first()
     if case is not None:
         EscalationCase.objects.filter(pk=case.pk).update(
             status=CaseStatus.CLOSED,
-            label=judgment.label,
-            judgment=judgment,
+            label=verdict.label,
             closed_at=timezone.now(),
+            **{"support" if aspect else "judgment": verdict},
         )
-        note("close case", case, actor, case, state="verdict", label=judgment.label)
+        note("close case", case, actor, case, state="verdict", label=verdict.label)
 
 
-def reopen_case(*, query: Query, passage: Passage, actor: User) -> None:
+_BY_EXPERT = Q(judgment__source=Source.EXPERT) | Q(support__source=Source.EXPERT)
+
+
+def reopen_case(
+    *, query: Query, passage: Passage, actor: User, aspect: Aspect | None = None
+) -> None:
     """Give the case that a verdict closed back to the voters, or to an expert, as its votes say.
 
     For a caller that holds the query and has just undone the verdict.
     """
-    closed = EscalationCase.objects.of_voters().filter(
-        status=CaseStatus.CLOSED, judgment__source=Source.EXPERT
-    )
-    case = closed.filter(query=query, passage=passage).first()
+    closed = EscalationCase.objects.about(query, passage, aspect)
+    case = closed.filter(_BY_EXPERT, status=CaseStatus.CLOSED).first()
     if case is not None:
         EscalationCase.objects.filter(pk=case.pk).update(
-            status=CaseStatus.OPEN, label=None, judgment=None, closed_at=None
+            status=CaseStatus.OPEN, label=None, judgment=None, support=None, closed_at=None
         )
         note("reopen case", case, actor, case)
         settle(case)

@@ -46,7 +46,8 @@ def disputes(request: HttpRequest, slug: str) -> HttpResponse:
     """Every case of the benchmark; nothing here shows the votes of an open one."""
     access = enter(request.user, slug, Role.REVIEWER, Role.ADMIN)
     cases = EscalationCase.objects.in_benchmark(access.benchmark).of_voters()
-    cases = cases.select_related("query__domain", "passage").defer("snapshot", "passage__text")
+    cases = cases.select_related("query__domain", "passage", "aspect")
+    cases = cases.defer("snapshot", "passage__text")
     choices = {"domain": domain_choices(access.benchmark)}
     table = _list_for(access).read(cases, request.GET, choices=choices)
     context = {"access": access, "table": table}
@@ -61,7 +62,7 @@ def dispute(request: HttpRequest, slug: str, case: UUID) -> HttpResponse:
     is_closed = found.status == CaseStatus.CLOSED
     # A case that an expert's verdict closed is open again once the verdict is undone: its votes
     # stay hidden.
-    by_people = is_closed and found.judgment is not None and found.judgment.source == Source.HUMAN
+    by_people = is_closed and found.decided_by == Source.HUMAN
     pair = {"query_id": found.query_id, "passage_id": found.passage_id}
     is_blind = must_judge_first(access, **pair, domain_id=found.query.domain_id) is not None
     shown = as_shown(found.snapshot, seed=0, shown=False) if is_blind else None

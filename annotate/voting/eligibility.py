@@ -88,7 +88,8 @@ def must_judge_first(
         return None
     open_cases = EscalationCase.objects.open().filter(query=query_id, passage=passage_id)
     voter = access.user.pk
-    # At most two: one before voters, one before a panel.
+    # One before voters, one before a panel, and those about aspects of the same query: who reads
+    # what was said of one learns about the others.
     for case in open_cases.exclude(brought_in_by(voter)).exclude(judged_in_batch_of(voter)):
         slots = VoteSlot.objects.filter(case=case, voter=voter)
         if not slots.exclude(vote=None, committed_at=None).exists():

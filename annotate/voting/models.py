@@ -12,12 +12,14 @@ from typing import Any, Final, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import OuterRef, Q, Subquery, Value
+from django.db.models import Case, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce
 from django.utils.crypto import salted_hmac
 
 from annotate.keyed import turn_of
+from annotate.support.models import SupportLabel
 from annotate.voting.majority import CAP, QUOTA
+from annotate.workspace.models import Aspect
 from corpus.models import Benchmark, Judgment, Passage, Query, Source
 from kit.database.migrating import RandomUUID
 
@@ -156,9 +158,20 @@ class CaseQuerySet(models.QuerySet["EscalationCase"]):
         """Cases that voters are asked about: not those of a panel."""
         return self.exclude(kind=CaseKind.REFERENCE)
 
+    def about_pairs(self) -> Self:
+        """Cases that ask whether a passage is relevant; none of those about an aspect."""
+        return self.filter(aspect=None)
+
+    def about(self, query: Query, passage: Passage, aspect: Aspect | None) -> Self:
+        """Voters' cases of the pair, or of the passage and that aspect."""
+        return self.of_voters().filter(query=query, passage=passage, aspect=aspect)
+
 
 class EscalationCase(models.Model):
     """One (query, passage) pair before people, with a frozen snapshot of both positions.
+
+    With an `aspect` the question is whether the passage supports that aspect of the query: what
+    closes it is a label of support then, and `judgment` stays empty.
 
     Voters see the snapshot and nothing else: debates can be rerun without touching votes.
     `origin` names what opened the case ("debate:12") and makes opening it twice harmless.
@@ -174,12 +187,14 @@ class EscalationCase(models.Model):
     status = models.CharField(max_length=8, choices=CaseStatus.choices, default=CaseStatus.OPEN)
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="cases")
     passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="cases")
+    aspect = models.ForeignKey(Aspect, null=True, on_delete=models.PROTECT, related_name="cases")
     snapshot = models.JSONField(default=dict)
     # Standing votes so far; counted in the same UPDATE that takes a vote's slot.
     votes_in = models.PositiveSmallIntegerField(default=0)
     # What closed it: the majority's label and judgment, or an expert's.
     label = models.SmallIntegerField(null=True)
     judgment = models.ForeignKey(Judgment, null=True, on_delete=models.PROTECT, related_name="+")
+    support = models.ForeignKey(SupportLabel, null=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     closed_at = models.DateTimeField(null=True)
 
@@ -192,8 +207,17 @@ class EscalationCase(models.Model):
             # Voters are asked about a pair once, a panel once as well, whatever the others do.
             models.UniqueConstraint(
                 fields=["query", "passage"],
-                condition=~Q(kind=CaseKind.REFERENCE),
+                condition=~Q(kind=CaseKind.REFERENCE) & Q(aspect=None),
                 name="one_case_a_pair",
+            ),
+            models.UniqueConstraint(
+                fields=["aspect", "passage"],
+                condition=Q(aspect__isnull=False),
+                name="one_case_a_support",
+            ),
+            models.CheckConstraint(
+                condition=Q(aspect=None, support=None) | Q(judgment=None),
+                name="case_asks_one_thing",
             ),
             models.UniqueConstraint(
                 fields=["query", "passage"],
@@ -204,6 +228,12 @@ class EscalationCase(models.Model):
 
     def __str__(self) -> str:
         return f"case {self.pk} ({self.origin})"
+
+    @property
+    def decided_by(self) -> str:
+        """The source of the label that closed it; "" where none did."""
+        label = self.support if self.aspect_id else self.judgment
+        return label.source if label else ""
 
     @property
     def name(self) -> str:
@@ -259,10 +289,17 @@ class VoteQuerySet(models.QuerySet["Vote"]):
         return votes.exclude(case__kind=CaseKind.REFERENCE)
 
     def with_expert(self) -> Self:
-        """Each with `expert`, an expert's current label of its pair, or None."""
+        """Each with `expert`, an expert's current label of what it is about, or None."""
         pair = {"query": OuterRef("case__query"), "passage": OuterRef("case__passage")}
         labels = Judgment.objects.standing().filter(source=Source.EXPERT, **pair)
-        return self.annotate(expert=Subquery(labels.values("label")[:1]))
+        pair = {"aspect": OuterRef("case__aspect"), "passage": OuterRef("case__passage")}
+        support = SupportLabel.objects.standing().filter(source=Source.EXPERT, **pair)
+        return self.annotate(
+            expert=Case(
+                When(case__aspect=None, then=Subquery(labels.values("label")[:1])),
+                default=Subquery(support.values("label")[:1]),
+            )
+        )
 
 
 class Vote(models.Model):

@@ -3,7 +3,7 @@
 Shape, written by what opened the case:
 {"question", "answers": [str], "practice": bool, "rounds": int, "positions": [{"agent", "stance",
 "response": "yes"|"no"|"", "round", "reason", "references": [{"text", "start", "end"}],
-"earlier": [{"round", "response"}]}]}
+"earlier": [{"round", "response"}]}]}; about an aspect, its text as "aspect" and no answers.
 """
 
 from collections import Counter
@@ -117,6 +117,8 @@ class Snapshot:
     answers: tuple[str, ...]
     practice: bool
     rounds: int
+    # The text of the aspect that the passage may support; "": it is asked of the answers.
+    aspect: str
     positions: tuple[Position, ...]
 
     @property
@@ -142,6 +144,7 @@ def read_snapshot(data: Mapping[str, Any], passage: str) -> Snapshot:
         answers=tuple(str(answer) for answer in _list(data.get("answers"))),
         practice=bool(data.get("practice")),
         rounds=_number(data.get("rounds")),
+        aspect=str(data.get("aspect") or ""),
         positions=tuple(
             Position(
                 agent=str(each.get("agent") or SIDES[n % 2].upper()),

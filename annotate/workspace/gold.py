@@ -13,8 +13,16 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
 
-from annotate.models import Adjudication, Aspect, GoldPassage, Guideline
+from annotate.models import (
+    Adjudication,
+    Aspect,
+    EscalationCase,
+    GoldPassage,
+    Guideline,
+    SupportLabel,
+)
 from annotate.rights import lock_for_verdict, lock_for_writing, record
+from annotate.support.services import experts_support, record_support, withdraw_support
 from annotate.voting.cases import close_by_verdict, reopen_case
 from annotate.voting.majority import ADJUDICATED, ASSIGNED, DISCARDED, REMADE, named
 from corpus.judgments.services import (
@@ -54,7 +62,7 @@ def assign_passage(*, query: Query, passage: Passage, aspect: Aspect, actor: Use
         present = Aspect.objects.select_for_update(of=("self",)).filter(query=query).present()
         if not present.filter(pk=aspect.pk).exists():
             raise Refused("This aspect is gone. Choose another one.", field="aspect")
-        _check_settled(query, passage, 1)
+        _check_settled(query, passage, 1, aspect)
         standing, label = standing_gold(query, passage), standing_verdict(query, passage)
         is_ours = label is not None and label.label > 0
         if is_ours and standing is not None and standing.aspect_id == aspect.pk:
@@ -64,6 +72,7 @@ def assign_passage(*, query: Query, passage: Passage, aspect: Aspect, actor: Use
         gold = GoldPassage.objects.create(
             aspect=aspect, query=query, passage=passage, judgment=verdict, created_by=actor
         )
+        _support_by(gold, actor)
         record(query, actor, "assign passage", gold, **_pair(query, passage), aspect=aspect.k)
     return gold
 
@@ -120,7 +129,7 @@ def take_verdict_back(*, query: Query, passage: Passage, actor: User) -> None:
     target = gold or verdict
     if target is None:
         raise Refused("There is no verdict to take back.")
-    _end(gold, by=None)
+    _end(gold, by=None, actor=actor)
     if verdict is not None:
         withdraw_verdict(verdict=verdict, actor=actor)
     record(query, actor, "undo verdict", target, **_pair(query, passage))
@@ -134,7 +143,7 @@ def withdraw_verdict(*, verdict: Judgment, actor: User) -> None:
     withdraw_judgment(judgment=verdict, actor=actor, held=True)
     earlier = _restore_displaced(verdict, actor)
     if earlier is not None:
-        close_by_verdict(judgment=earlier, actor=actor)
+        close_by_verdict(verdict=earlier, actor=actor)
     else:
         reopen_case(query=verdict.query, passage=verdict.passage, actor=actor)
 
@@ -152,13 +161,14 @@ def _restore_displaced(verdict: Judgment, actor: User) -> Judgment | None:
     own = restored if earlier else None
     gold = GoldPassage.objects.filter(ended_by=first_row(verdict)).order_by("pk").last()
     if gold is not None:
-        GoldPassage.objects.create(
+        again = GoldPassage.objects.create(
             aspect_id=gold.aspect_id,
             query_id=gold.query_id,
             passage_id=gold.passage_id,
             judgment=own if gold.judgment_id else None,
             created_by_id=gold.created_by_id,
         )
+        _support_by(again, actor)
     return own
 
 
@@ -190,8 +200,8 @@ def record_verdict(
         actor=actor,
         held=True,
     )
-    _end(standing_gold(query, passage), by=verdict)
-    close_by_verdict(judgment=verdict, actor=actor)
+    _end(standing_gold(query, passage), by=verdict, actor=actor)
+    close_by_verdict(verdict=verdict, actor=actor)
     return verdict
 
 
@@ -200,10 +210,13 @@ def _check(query: Query, passage: Passage) -> None:
         raise Refused("This passage belongs to another domain than the query.")
 
 
-def _check_settled(query: Query, passage: Passage, label: int) -> None:
+def _check_settled(
+    query: Query, passage: Passage, label: int, aspect: Aspect | None = None
+) -> None:
     """What a third person settled is not turned round by those it was settled between."""
     standing = Adjudication.objects.standing().filter(query=query, passage=passage)
-    if standing.exclude(label=label).exists():
+    of_aspect = standing.filter(support__aspect=aspect, label=0) if aspect else standing.none()
+    if standing.filter(support=None).exclude(label=label).exists() or of_aspect.exists():
         raise Refused(SETTLED)
 
 
@@ -218,10 +231,31 @@ def standing_verdict(query: Query, passage: Passage) -> Judgment | None:
     return labels.filter(query=query, passage=passage).first()
 
 
-def _end(gold: GoldPassage | None, *, by: Judgment | None) -> None:
+def _end(gold: GoldPassage | None, *, by: Judgment | None, actor: User) -> None:
     if gold is not None:
         rows = GoldPassage.objects.standing().filter(pk=gold.pk)
         rows.update(ended_at=timezone.now(), ended_by=by)
+        label = experts_support(gold.aspect, gold.passage)
+        if label is not None and label.provenance.get("rule") == ASSIGNED:
+            withdraw_support(label=label, actor=actor)
+            reopen_case(query=gold.query, passage=gold.passage, aspect=gold.aspect, actor=actor)
+
+
+def _support_by(gold: GoldPassage, actor: User) -> None:
+    """An assignment says that the passage supports the aspect: where that was asked of machines or
+    voters it is the expert's label of it, and nobody votes on it any more."""
+    asked = (SupportLabel.objects, EscalationCase.objects)
+    about = {"aspect": gold.aspect_id, "passage": gold.passage_id}
+    if any(rows.filter(**about).exists() for rows in asked):
+        label = record_support(
+            aspect=gold.aspect,
+            passage=gold.passage,
+            label=1,
+            source=Source.EXPERT,
+            provenance=named(ASSIGNED),
+            actor=actor,
+        )
+        close_by_verdict(verdict=label, actor=actor)
 
 
 def _pair(query: Query, passage: Passage) -> dict[str, Any]:

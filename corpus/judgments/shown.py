@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from corpus.access import Access
 from corpus.judgments.models import PEOPLE
-from corpus.models import Judgment, Source
+from corpus.models import Benchmark, Judgment, Source
 
 # Conditions under which a label of an outer queryset stays hidden; rooms further left add theirs.
 _hidden: list[Callable[[], Exists]] = []
@@ -20,6 +20,15 @@ _hidden: list[Callable[[], Exists]] = []
 def hide_labels(condition: Callable[[], Exists]) -> None:
     """Keep labels since the import from being shown while the condition holds of them."""
     _hidden.append(condition)
+
+
+# Whether machines said anything else that scores would tell; rooms further left add theirs.
+_machines: list[Callable[[Benchmark], bool]] = []
+
+
+def tell_machines(has_said: Callable[[Benchmark], bool]) -> None:
+    """Let scores ask for what machines said beside labels."""
+    _machines.append(has_said)
 
 
 def shown_labels(labels: QuerySet[Judgment], access: Access | None = None) -> QuerySet[Judgment]:
@@ -39,7 +48,9 @@ def hides_machines(access: Access) -> bool:
     if not access.is_voter:
         return False
     given = Judgment.objects.in_benchmark(access.benchmark).standing()
-    return given.exclude(source__in=PEOPLE).order_by().exists()
+    if given.exclude(source__in=PEOPLE).order_by().exists():
+        return True
+    return any(has_said(access.benchmark) for has_said in _machines)
 
 
 def _decided_by_people() -> Exists:

@@ -24,7 +24,7 @@ class PoolSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Pool
-        fields = ["id", "name", "corpus_version", "provenance", "created_at"]
+        fields = ["id", "name", "corpus_version", "of_aspects", "provenance", "created_at"]
 
 
 class PoolBuildSerializer(serializers.ModelSerializer):
@@ -34,7 +34,7 @@ class PoolBuildSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = PoolBuild
-        fields = [*RUN_FIELDS, "name", "runs", "depth", "pool"]
+        fields = [*RUN_FIELDS, "name", "runs", "depth", "of_aspects", "pool"]
 
     def get_pool(self, build: PoolBuild) -> int | None:
         """Nothing is shown of a pool that is not whole."""
@@ -42,15 +42,22 @@ class PoolBuildSerializer(serializers.ModelSerializer):
 
 
 class NewPoolSerializer(serializers.Serializer):
-    """A pool to build: ids of retrieval runs, and how deep."""
+    """A pool to build: ids of retrieval runs, and how deep.
+
+    `of_aspects`: of what may support the aspects of which no run found gold, in place of pairs.
+    """
 
     runs = serializers.ListField(child=KeyField(), allow_empty=False)
     depth = serializers.IntegerField(min_value=1, max_value=MAX_DEPTH, default=10)
+    of_aspects = serializers.BooleanField(default=False)
     name = serializers.CharField(max_length=120, required=False, default="", allow_blank=True)
 
 
 class PoolEntrySerializer(serializers.ModelSerializer):
-    """One pair of a pool; `systems` are its places, `same_text_as` an earlier entry's id."""
+    """One pair of a pool; `systems` are its places, `same_text_as` an earlier entry's id.
+
+    `aspect` is the number of the query's aspect that it is about, null where about none.
+    """
 
     query = serializers.CharField(source="query.qid")
     domain = serializers.CharField(source="query.domain.name")
@@ -58,7 +65,7 @@ class PoolEntrySerializer(serializers.ModelSerializer):
 
     class Meta:
         model = PoolEntry
-        fields = ["id", "domain", "query", "passage", "systems", "same_text_as"]
+        fields = ["id", "domain", "query", "passage", "aspect", "systems", "same_text_as"]
 
 
 class Pools(Route):

@@ -23,6 +23,7 @@ def start_build(
     runs: Sequence[RetrievalRun],
     depth: int = 10,
     name: str = "",
+    of_aspects: bool = False,
     actor: User | None,
     claim: bool = False,
 ) -> PoolBuild:
@@ -32,7 +33,12 @@ def start_build(
     in `systems`; a passage with the very text of another one of its query is linked to it, and
     both stay. Queries without answers cannot be judged and are set aside; ids that the corpus
     does not hold are counted. The pool is of the corpus version that the runs rank. The counts
-    stand in its provenance. `claim` keeps the build for the calling process. Raises Refused for no
+    stand in its provenance.
+
+    `of_aspects`: instead, of every passage that a run ranks so high for a query, or that the words
+    of an aspect find, with each aspect of which no run found gold (docs/protocol.md X06). Passages
+    that are gold of an aspect of the query, or were judged for this one, are left out; answers
+    are not needed. `claim` keeps the build for the calling process. Raises Refused for no
     runs, a wrong depth and a name that is taken.
     """
     check_choice(benchmark, runs, depth, name.strip())
@@ -41,6 +47,7 @@ def start_build(
             benchmark=benchmark,
             runs=[run.pk for run in runs],
             depth=depth,
+            of_aspects=of_aspects,
             name=name.strip()[:120],
             created_by=actor,
         )
@@ -58,6 +65,7 @@ def build_pool(
     runs: Sequence[RetrievalRun],
     depth: int = 10,
     name: str = "",
+    of_aspects: bool = False,
     actor: User | None,
 ) -> Pool:
     """Build a pool in this process, as `start_build` says; the pool.
@@ -65,7 +73,13 @@ def build_pool(
     Raises Refused also where the pool would be empty, or somebody stopped it.
     """
     build = start_build(
-        benchmark=benchmark, runs=runs, depth=depth, name=name, actor=actor, claim=True
+        benchmark=benchmark,
+        runs=runs,
+        depth=depth,
+        name=name,
+        of_aspects=of_aspects,
+        actor=actor,
+        claim=True,
     )
     run_build(build)
     build.refresh_from_db()
@@ -137,6 +151,7 @@ def _build(build: PoolBuild) -> None:
             benchmark=build.benchmark,
             name=build.name or f"build {build.pk}",
             corpus_version_id=runs[0].corpus_version_id,
+            of_aspects=build.of_aspects,
             is_ready=False,
         )
         build.beat(pool=pool, done=0)
@@ -146,7 +161,7 @@ def _build(build: PoolBuild) -> None:
 
     counts = fill(pool, runs, build.depth, beat)
     with transaction.atomic():
-        name = build.name or free_name(build.benchmark, len(runs), build.depth)
+        name = build.name or free_name(pool, len(runs), build.depth)
         publish(pool, counts, build.depth, name, build.created_by)
         build.finish()
 
@@ -165,4 +180,6 @@ def _fail(build: PoolBuild, words: str) -> None:
 
 def _note(build: PoolBuild, actor: User | None, verb: str) -> None:
     data = {"runs": build.runs, "depth": build.depth}
+    if build.of_aspects:
+        data["of_aspects"] = True
     audit.record(actor=actor, verb=verb, target=build, scope=build.benchmark.slug, data=data)

@@ -21,6 +21,8 @@ class Pool(models.Model):
     # False while an import writes its pairs.
     is_ready = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    # Its pairs are about one aspect of the query each.
+    of_aspects = models.BooleanField(default=False, db_default=False)
 
     objects = ReadyManager["Pool"]()
     everything = models.Manager["Pool"]()
@@ -38,11 +40,16 @@ class Pool(models.Model):
 
 
 class PoolEntry(models.Model):
-    """One pair of a pool, with the systems that proposed it: [{system, rank, score}]."""
+    """One pair of a pool, with the systems that proposed it: [{system, rank, score}].
+
+    With an `aspect` (the number k of one of the query's) the question is whether the passage
+    supports that aspect, otherwise whether it is relevant to the query.
+    """
 
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="entries")
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="+")
     passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+")
+    aspect = models.PositiveSmallIntegerField(null=True)
     systems = models.JSONField(default=list)
     # The first entry of the query whose passage has the same text under another id: both stay.
     same_text_as = models.ForeignKey(
@@ -52,7 +59,14 @@ class PoolEntry(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [
-            models.UniqueConstraint(fields=["pool", "query", "passage"], name="pair_once")
+            models.UniqueConstraint(
+                fields=["pool", "query", "passage"], condition=Q(aspect=None), name="pair_once"
+            ),
+            models.UniqueConstraint(
+                fields=["pool", "query", "passage", "aspect"],
+                condition=Q(aspect__isnull=False),
+                name="support_once",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -71,6 +85,8 @@ class PoolBuild(TrackedRun):
     # Keys of the retrieval runs, in the order in which they were chosen.
     runs = models.JSONField(default=list)
     depth = models.PositiveSmallIntegerField()
+    # Not pairs, but what may support the aspects for which no run found gold.
+    of_aspects = models.BooleanField(default=False, db_default=False)
     # Empty: one is made up.
     name = models.CharField(max_length=120, blank=True, default="")
     pool = models.ForeignKey(Pool, null=True, on_delete=models.SET_NULL, related_name="+")

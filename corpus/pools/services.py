@@ -1,10 +1,11 @@
 """Filling pools with the pairs of retrieval runs, without those whose passages are gold already
-(docs/protocol.md 2.1). builds.py runs it.
+(docs/protocol.md 2.1), or with what may support the aspects that no run found gold of (X06).
+builds.py runs it.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -25,6 +26,7 @@ from corpus.models import (
     RetrievalRun,
 )
 from corpus.pooling import PoolCounts, Ranking, SystemCounts, SystemRank, duplicates, top, union
+from corpus.texts.search import best_passages
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.effective import effective_labels
 from corpus.versions.services import stored
@@ -69,12 +71,38 @@ def reference_labels(pool: Pool) -> Mapping[tuple[int, int], int]:
     return {pair: known[pair] for pair in pairs.iterator() if pair in known}
 
 
+@dataclass(frozen=True)
+class Gap:
+    """An aspect of a query, by its number and text, whose gold no run found.
+
+    `taken` are the passages of the query that nobody needs to ask about.
+    """
+
+    query: int
+    k: int
+    text: str
+    taken: Collection[int]
+
+
+# From a corpus version, queries and the passages that runs found by query to the gaps among them.
+Gaps = Callable[[CorpusVersion | None, Sequence[Query], Mapping[int, Collection[int]]], list[Gap]]
+_gaps: list[Gaps] = []
+
+
+def tell_gaps(find: Gaps) -> None:
+    """Let pools of aspects ask where gold is missing; a room further left knows it."""
+    _gaps.append(find)
+
+
 MAX_DEPTH = 1000
 KIND = "pooling"
+OF_ASPECTS = "pooling of aspects"
+# Not a run: the best passages for an aspect's own words.
+BY_TEXT, BY_TEXT_NAME = 0, "aspect text (BM25)"
 _QUERIES = 50
 _IDS = 100_000
 _DROPPED = 500
-_COLUMNS = ("pool_id", "query_id", "passage_id", "systems")
+_COLUMNS = ("pool_id", "query_id", "passage_id", "systems", "aspect")
 
 
 def check_choice(benchmark: Benchmark, runs: Sequence[RetrievalRun], depth: int, name: str) -> None:
@@ -93,10 +121,11 @@ def check_choice(benchmark: Benchmark, runs: Sequence[RetrievalRun], depth: int,
         raise Refused(f"There is a pool named {name[:120]!r} already.", field="name")
 
 
-def free_name(benchmark: Benchmark, runs: int, depth: int) -> str:
+def free_name(pool: Pool, runs: int, depth: int) -> str:
     """A name for a pool that nobody named."""
-    taken = Pool.objects.filter(benchmark=benchmark).values_list("name", flat=True)
-    return unused_name(f"Union of {runs} runs, top {depth}", taken)[:120]
+    taken = Pool.objects.filter(benchmark=pool.benchmark).values_list("name", flat=True)
+    what = "Aspects without gold" if pool.of_aspects else "Union"
+    return unused_name(f"{what} of {runs} runs, top {depth}", taken)[:120]
 
 
 def fill(
@@ -109,6 +138,8 @@ def fill(
     would be empty.
     """
     counts = PoolCounts(systems={run.pk: SystemCounts(run.pk, run.name) for run in runs})
+    if pool.of_aspects:
+        counts.systems[BY_TEXT] = SystemCounts(BY_TEXT, BY_TEXT_NAME)
     ranked = RankedList.objects.filter(run__in=runs).values("query_id")
     queries = Query.objects.in_benchmark(pool.benchmark)
     requested = list(queries.filter(pk__in=ranked).order_by("pk").values_list("pk", flat=True))
@@ -116,12 +147,20 @@ def fill(
     for start in range(0, len(requested), size):
         keys = requested[start : start + size]
         group = list(queries.filter(pk__in=keys).order_by("pk").select_related("domain"))
-        with_answers = [query for query in group if _has_answers(query)]
-        counts.skipped_no_answer += len(group) - len(with_answers)
+        add = _add_aspects if pool.of_aspects else _add
+        # That a passage supports an aspect can be asked without an answer.
+        eligible = [query for query in group if pool.of_aspects or _has_answers(query)]
+        counts.skipped_no_answer += len(group) - len(eligible)
         with transaction.atomic():
             beat(start + len(keys), len(requested))
-            if with_answers:
-                _add(pool, with_answers, runs, depth, counts)
+            if eligible:
+                add(pool, eligible, runs, depth, counts)
+    if not counts.pairs and pool.of_aspects:
+        raise Refused(
+            "Nothing is left for this pool: every aspect has gold among the first passages of a "
+            "run, or all that is near it was judged already.",
+            field="runs",
+        )
     if not counts.pairs:
         raise Refused("Nothing is left for this pool: " + _why_empty(counts), field="runs")
     return counts
@@ -130,7 +169,9 @@ def fill(
 def publish(pool: Pool, counts: PoolCounts, depth: int, name: str, actor: User | None) -> None:
     """Show a filled pool under its name; in the caller's transaction. Raises Refused."""
     data = asdict(counts) | {"systems": [asdict(each) for each in counts.systems.values()]}
-    pool.provenance = {"kind": KIND, "depth": depth, **data}
+    if not pool.of_aspects:
+        del data["aspects"]
+    pool.provenance = {"kind": OF_ASPECTS if pool.of_aspects else KIND, "depth": depth, **data}
     pool.name, pool.is_ready = name, True
     try:
         with transaction.atomic():
@@ -181,12 +222,70 @@ def _add(
         kept = [each for each in passages if each.pk not in gold.get(query.pk, ())]
         counts.gold_removed += len(passages) - len(kept)
         rows = [
-            (pool.pk, query.pk, each.pk, json.dumps(_systems(places[each.pid], counts)))
+            (pool.pk, query.pk, each.pk, json.dumps(_systems(places[each.pid], counts)), None)
             for each in kept
         ]
         copy_rows(PoolEntry, _COLUMNS, rows)
         _count_pairs(kept, places, counts)
         counts.twins += _link_duplicates(pool, query, kept)
+
+
+def _add_aspects(
+    pool: Pool,
+    queries: Sequence[Query],
+    runs: Sequence[RetrievalRun],
+    depth: int,
+    counts: PoolCounts,
+) -> None:
+    """One group of queries: what the runs and the aspects' own words find for aspects without gold.
+
+    All aspects of a passage stand together, so that what debates of them ask begins alike.
+    """
+    lists = _lists(queries, runs)
+    version = stored(pool.benchmark, pool.corpus_version_id)
+    excluded = excluded_in(version, queries) if version else {}
+    places: dict[int, dict[str, list[SystemRank]]] = {}
+    ranked: dict[int, list[Passage]] = {}
+    for query in queries:
+        rankings, out = lists.get(query.pk, {}), excluded.get(query.pk, set())
+        places[query.pk] = _union(query, rankings, depth, counts, out)
+        ranked[query.pk] = _passages(version, query, list(places[query.pk]))
+        counts.unknown += len(places[query.pk]) - len(ranked[query.pk])
+        _count_lists(rankings, runs, depth, counts)
+    found = {query: {each.pk for each in passages} for query, passages in ranked.items()}
+    gaps = [gap for find in _gaps for gap in find(version, queries, found)]
+    counts.aspects += len(gaps)
+    rows: list[tuple[Any, ...]] = []
+    for query in queries:
+        by_passage: dict[int, dict[int, list[SystemRank]]] = {}
+        for gap in (each for each in gaps if each.query == query.pk):
+            for each in ranked[query.pk]:
+                by_passage.setdefault(each.pk, {})[gap.k] = [*places[query.pk][each.pid]]
+            near = best_passages(gap.text, version=version, domain=query.domain, most=depth)
+            out = excluded.get(query.pk, set())
+            for rank, hit in enumerate((h for h in near if h.passage.pid not in out), start=1):
+                place = SystemRank(str(BY_TEXT), rank, hit.score)
+                by_passage.setdefault(hit.passage.pk, {}).setdefault(gap.k, []).append(place)
+            for passage in gap.taken:
+                counts.gold_removed += by_passage.get(passage, {}).pop(gap.k, None) is not None
+        rows += _aspect_rows(pool, query, by_passage, counts)
+    copy_rows(PoolEntry, _COLUMNS, rows)
+
+
+def _aspect_rows(
+    pool: Pool,
+    query: Query,
+    by_passage: Mapping[int, Mapping[int, list[SystemRank]]],
+    counts: PoolCounts,
+) -> Iterator[tuple[Any, ...]]:
+    for passage, aspects in by_passage.items():
+        for k, places in sorted(aspects.items()):
+            counts.pairs += 1
+            for place in places:
+                system = counts.systems[int(place.system)]
+                system.pairs += 1
+                system.alone += len(places) == 1
+            yield pool.pk, query.pk, passage, json.dumps(_systems(places, counts)), k
 
 
 def _union(

@@ -1,5 +1,6 @@
 """Screens of pools: the list, building one from retrieval runs, and what is in one."""
 
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -37,6 +38,14 @@ class PoolForm(forms.Form):
         max_value=MAX_DEPTH,
         initial=10,
         help_text="How many passages of each list count. DREAM took 10.",
+    )
+    of_aspects = forms.BooleanField(
+        label="For aspects without gold",
+        required=False,
+        help_text=(
+            "Pool what the runs, and the words of the aspect, find for each aspect of which no run "
+            "found gold. Agents then debate whether the passage supports that aspect."
+        ),
     )
     name = forms.CharField(
         label="Name", max_length=120, required=False, help_text="Left empty, one is made up."
@@ -123,10 +132,14 @@ PAIRS = Table(
     columns=(
         Column("query", "Query", order=("query_id", "pk")),
         Column("passage", "Passage"),
+        Column("aspect", "Aspect", order=("aspect", "pk")),
         Column("systems", "Ranked by"),
     ),
     order=("pk",),
 )
+
+
+_OF_PAIRS = replace(PAIRS, columns=tuple(each for each in PAIRS.columns if each.name != "aspect"))
 
 
 @require_GET
@@ -168,11 +181,12 @@ def pool(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     rows = found.entries.select_related("query__domain", "passage").defer("passage__text")
     rows = rows.annotate(twin_pid=F("same_text_as__passage__pid"))
     choices = {"domain": domain_choices(access.benchmark)}
+    listed = PAIRS if found.of_aspects else _OF_PAIRS
     context = {
         "access": access,
         "pool": found,
         "counts": _counts(found),
-        "table": PAIRS.read(rows, request.GET, choices=choices),
+        "table": listed.read(rows, request.GET, choices=choices),
     }
     return htmx.render(request, "corpus/pools/pool.html", context, partial="results")
 
@@ -189,6 +203,7 @@ def _counts(found: Pool) -> list[tuple[str, Any]]:
     """What the builder counted, in words; empty for a pool that came with an import."""
     words = {
         "queries": "queries",
+        "aspects": "aspects without gold",
         "gold_removed": "already gold, left out",
         "unknown": "ids not in the corpus",
         "without_text": "passages without text",

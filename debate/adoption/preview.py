@@ -49,7 +49,8 @@ def preview_adoption(run: DebateRun) -> dict[str, Any]:
         found[effect]["relevant" if label == 1 else "irrelevant"] += count
         found[effect]["total"] += count
     waiting = caseless(run)
-    known = EscalationCase.objects.filter(query=OuterRef("query"), passage=OuterRef("passage"))
+    cases = EscalationCase.objects.about_pairs()
+    known = cases.filter(query=OuterRef("query"), passage=OuterRef("passage"))
     return found | {CASES: waiting.count(), "joined": waiting.filter(Exists(known)).count()}
 
 

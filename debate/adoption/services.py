@@ -69,6 +69,11 @@ def adopt_run(*, run: DebateRun, actor: User | None) -> Counter[str]:
     """
     if run.status != RunStatus.DONE:
         raise Refused("Only a run that is done can be adopted.")
+    if run.is_trial and (run.reheard_of_id or run.pool.of_aspects):
+        raise Refused(
+            "This run only compares: what agents say once people were heard, or on trial of an "
+            "aspect, is no label."
+        )
     counts = Counter(standing=0, weaker=0, cases=0)
     if not _waiting(run).exists():
         if run.adopted_at:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
@@ -116,8 +117,10 @@ def _planned(preview: dict[str, Any], to: Address) -> list[dict[str, Any]]:
 def _found(run: DebateRun, to: Address) -> list[dict[str, Any]]:
     """How the labels and cases of an adopted run stand now."""
     rows = run.debates.order_by()
-    stands = rows.filter(judgment__status=Status.STANDING)
-    history = rows.filter(judgment__status=Status.SUPERSEDED)
+    stands, history = (
+        rows.filter(Q(judgment__status=status) | Q(support__status=status))
+        for status in (Status.STANDING, Status.SUPERSEDED)
+    )
     numbers = (
         ("Labels that stand", stands, {"counts": "standing"}),
         ("Labels that are history", history, {"counts": "superseded"}),

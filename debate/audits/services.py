@@ -9,11 +9,11 @@ from django.db.models import CharField, Exists, F, OuterRef, QuerySet, Value
 from django.db.models.functions import Cast, Concat
 
 from annotate import keyed
-from annotate.models import CaseKind, CaseStatus, EscalationCase, VoteSlot
+from annotate.models import CaseKind, CaseStatus, EscalationCase, SupportLabel, VoteSlot
 from annotate.plans.services import as_shown
 from annotate.voting.cases import open_case
 from corpus.models import Judgment, Source
-from debate.escalation import ORIGIN
+from debate.escalation import ORIGIN, asked_of
 from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatus, RunKind
 from debate.runs.figures import pairs_url
 from kit import audit
@@ -158,6 +158,10 @@ def _untouched(agreed: QuerySet[Debate]) -> QuerySet[Debate]:
     pair = {"query": OuterRef("query_id"), "passage": OuterRef("passage_id")}
     people = Judgment.objects.filter(source__in=(Source.EXPERT, Source.HUMAN), **pair)
     cases = EscalationCase.objects.filter(**pair)
+    # What is asked of an aspect, too: whoever judged it has read the passage for this query.
+    support = {"aspect": OuterRef("aspect_id"), "passage": OuterRef("passage_id")}
+    experts = SupportLabel.objects.filter(source__in=(Source.EXPERT, Source.HUMAN), **support)
+    agreed = agreed.exclude(Exists(experts))
     return agreed.exclude(passage__text=None).exclude(Exists(cases)).exclude(Exists(people))
 
 
@@ -170,7 +174,8 @@ def _strata(debates: QuerySet[Debate]) -> dict[tuple[int, int], list[int]]:
 
 
 def _open_cases(sample: AuditSample, keys: Sequence[int]) -> None:
-    rows = Debate.objects.select_related("query__domain__benchmark", "passage").in_bulk(keys)
+    found = Debate.objects.select_related("query__domain__benchmark", "passage", "aspect")
+    rows = found.in_bulk(keys)
     items = []
     for debate in (rows[key] for key in keys):
         # The pair without any position: shaped as every case is (annotate.voting.snapshot).
@@ -179,13 +184,8 @@ def _open_cases(sample: AuditSample, keys: Sequence[int]) -> None:
             kind=CaseKind.AUDIT,
             query=debate.query,
             passage=debate.passage,
-            snapshot={
-                "question": debate.query.text,
-                "answers": list(debate.query.answers),
-                "practice": False,
-                "rounds": 0,
-                "positions": [],
-            },
+            aspect=debate.aspect,
+            snapshot=asked_of(debate) | {"practice": False, "rounds": 0, "positions": []},
         )
         if case.kind == CaseKind.AUDIT:  # else somebody opened one just now
             items.append(

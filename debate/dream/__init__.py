@@ -1,7 +1,7 @@
 """The two-agent debate of DREAM, pure: no Django, no network, no clock, no chance."""
 
 from .asking import Answer, Question, Steps
-from .prompting import adjudication_prompt, default_prompt, load_prompt
+from .prompting import adjudication_prompt, aspect_prompts, default_prompt, load_prompt
 from .protocol import debate
 from .types import (
     ADJUDICATOR,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -15,6 +15,7 @@ from .types import Agent, Config, Pair, Stance, Turn
 PROMPTS: Final = Path(__file__).resolve().parent.parent / "prompts"
 PLACEHOLDERS: Final = frozenset({"agent", "others", "query", "answers", "chunk", "history"})
 ADJUDICATION_PLACEHOLDERS: Final = PLACEHOLDERS - {"agent", "others"}
+ASPECT_PLACEHOLDERS: Final = PLACEHOLDERS - {"answers"} | {"aspect"}
 MAX_QUOTED_BACK: Final = 4000
 
 REPAIR: Final = (
@@ -24,6 +25,10 @@ REPAIR: Final = (
 OPENINGS: Final[dict[Stance, str]] = {
     "relevant": "Yes. The chunk holds everything that is needed to build at least one answer.",
     "irrelevant": "No. For every answer, the chunk lacks something that is needed to build it.",
+}
+ASPECT_OPENINGS: Final[dict[Stance, str]] = {
+    "relevant": "Yes. The chunk states all the evidence that the aspect needs.",
+    "irrelevant": "No. The chunk lacks evidence that the aspect needs.",
 }
 TURN_KEYS: Final = 'reference (a list of strings), reason (a string), response ("yes" or "no")'
 
@@ -41,6 +46,21 @@ def adjudication_prompt() -> PromptTemplate:
     return PromptTemplate.load(path, placeholders=ADJUDICATION_PLACEHOLDERS)
 
 
+@cache
+def aspect_prompts() -> dict[str, PromptTemplate]:
+    """The prompts of debates on aspects, by role.
+
+    They begin alike for every agent, round and aspect of a passage, so that an endpoint that keeps
+    the beginnings of prompts reads them once.
+    """
+    placeholders = {"aspect_turn": ASPECT_PLACEHOLDERS}
+    placeholders["aspect_adjudication"] = ASPECT_PLACEHOLDERS - {"agent", "others"}
+    return {
+        role: PromptTemplate.load(PROMPTS / f"{role}.txt", placeholders=names)
+        for role, names in placeholders.items()
+    }
+
+
 def load_prompt(path: Path) -> PromptTemplate:
     """A debate prompt from a file. It must use all placeholders of a turn and no others."""
     return PromptTemplate.load(path, placeholders=PLACEHOLDERS)
@@ -54,17 +74,29 @@ def turn_messages(
     Rounds differ in the history block alone. Everything that came from a page or a model stands
     between delimiters that are derived from it under `key`, and is data there.
     """
-    history = history_text(config, reader=agent, previous=previous)
+    history = history_text(config, reader=agent, previous=previous, about=pair)
     names = [f"Agent {other.name}" for other in config.agents if other != agent]
     *most, last = names
     return config.prompt.render(
         agent=f"Agent {agent.name}",
         others=f"{', '.join(most)} and {last}" if most else last,
-        query=fence("query", pair.query, key),
-        answers=fence("answer", numbered(pair.answer_lines), key),
-        chunk=fence("chunk", pair.passage, key),
-        history=fence("history", history, key),
+        **_material(pair, history, key),
     )
+
+
+def _material(pair: Pair, history: str, key: bytes) -> dict[str, str]:
+    """The blocks of a prompt, by their placeholders."""
+    asked = (
+        {"aspect": fence("aspect", pair.aspect, key)}
+        if pair.aspect
+        else {"answers": fence("answer", numbered(pair.answer_lines), key)}
+    )
+    return {
+        "query": fence("query", pair.query, key),
+        "chunk": fence("chunk", pair.passage, key),
+        "history": fence("history", history, key),
+        **asked,
+    }
 
 
 def adjudication_messages(
@@ -72,13 +104,8 @@ def adjudication_messages(
 ) -> tuple[Message, ...]:
     """The adjudicator's messages; `previous` holds the turns of the last round (2.5)."""
     assert config.adjudication is not None  # the configuration has checked it
-    history = history_text(config, reader=adjudicator, previous=previous)
-    return config.adjudication.render(
-        query=fence("query", pair.query, key),
-        answers=fence("answer", numbered(pair.answer_lines), key),
-        chunk=fence("chunk", pair.passage, key),
-        history=fence("history", history, key),
-    )
+    history = history_text(config, reader=adjudicator, previous=previous, about=pair)
+    return config.adjudication.render(**_material(pair, history, key))
 
 
 def repair_messages(
@@ -103,7 +130,9 @@ def numbered(answers: Sequence[str]) -> str:
     return "\n".join(f"({number}) {answer}" for number, answer in enumerate(answers, start=1))
 
 
-def history_text(config: Config, *, reader: Agent, previous: Sequence[Turn]) -> str:
+def history_text(
+    config: Config, *, reader: Agent, previous: Sequence[Turn], about: Pair | None = None
+) -> str:
     """One paragraph per agent: its opening position, or its answer of the previous round.
 
     A reader who is none of the agents, as the adjudicator, finds no entry marked "(You)". Older
@@ -111,18 +140,33 @@ def history_text(config: Config, *, reader: Agent, previous: Sequence[Turn]) -> 
     can pose as the paragraph of another agent.
     """
     turns = {turn.agent: turn for turn in previous}
-    paragraphs = (
-        _paragraph(agent, turns.get(agent.name), you=agent == reader, labels=config.history_labels)
+    openings = ASPECT_OPENINGS if about and about.aspect else OPENINGS
+    paragraphs = [
+        _paragraph(
+            agent,
+            turns.get(agent.name),
+            openings,
+            you=agent == reader,
+            labels=config.history_labels,
+        )
         for agent in config.agents
-    )
+    ]
+    # Marked as people's, without a name: an argument like the others, and no agent's.
+    paragraphs += [
+        f"A person who judged the chunk, and who is none of the agents, said: "
+        f"{'Yes' if label else 'No'}. {' '.join(reason.split())}"
+        for label, reason in (about.heard if about else ())
+    ]
     return "\n\n".join(paragraphs)
 
 
-def _paragraph(agent: Agent, turn: Turn | None, *, you: bool, labels: bool) -> str:
+def _paragraph(
+    agent: Agent, turn: Turn | None, openings: Mapping[Stance, str], *, you: bool, labels: bool
+) -> str:
     speaker = f"Agent {agent.name} (You)" if you else f"Agent {agent.name}"
     if turn is None:
         assert agent.stance  # every agent of a debate defends one
-        return f"{speaker}, opening position: {OPENINGS[agent.stance]}"
+        return f"{speaker}, opening position: {openings[agent.stance]}"
     reason = " ".join(turn.reason.split())
     answer = f"{(turn.response or '').capitalize()}. {reason}" if labels else reason
     return f"{speaker}, round {turn.round}: {answer}".rstrip()

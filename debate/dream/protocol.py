@@ -15,7 +15,7 @@ from llm.parsing import ParseFailure
 
 from .asking import Question, Steps, ask, fault, turn_of
 from .prompting import adjudication_messages, turn_messages
-from .turns import ADJUDICATION, read_turn
+from .turns import ADJUDICATION, ASPECT_ADJUDICATION, ASPECT_TURN, SCHEMA_NAME, read_turn
 from .types import Config, Label, Pair, Turn, Verdict
 
 
@@ -27,11 +27,11 @@ def debate(pair: Pair, config: Config, key: bytes) -> Steps:
     without a label. Rounds that are played after an agreement are observations: nothing that
     happens there changes the verdict. Raises ValueError for a wrong number of answers.
     """
-    if not pair.answer_lines:
+    if not pair.can_be_judged:
         return Verdict("skipped_no_answer")
     verdict: Verdict | None = None
     turns: list[Turn] = []
-    spoken: list[Turn] = []
+    spoken: list[Turn] = list(pair.before)
     number = 0
     while number < (config.continue_to if verdict else config.rounds):
         number += 1
@@ -39,6 +39,7 @@ def debate(pair: Pair, config: Config, key: bytes) -> Steps:
             Question(
                 agent,
                 turn_messages(pair, config, agent=agent, previous=spoken, key=key),
+                role=ASPECT_TURN if pair.aspect else SCHEMA_NAME,
                 round=number,
                 temperature=config.temperature,
                 max_tokens=config.max_tokens,
@@ -70,7 +71,7 @@ def _settle(pair: Pair, config: Config, spoken: Sequence[Turn], key: bytes) -> S
     question = Question(
         judge,
         adjudication_messages(pair, config, adjudicator=judge, previous=spoken, key=key),
-        role=ADJUDICATION,
+        role=ASPECT_ADJUDICATION if pair.aspect else ADJUDICATION,
         round=config.rounds + 1,
         max_tokens=config.max_tokens,
         reasoning_effort=config.reasoning_effort,

@@ -16,6 +16,9 @@ from .types import Agent, Pair, Quote, Response, Turn
 
 SCHEMA_NAME: Final = "debate_turn"
 ADJUDICATION: Final = "adjudication"  # answered in the keys of a turn
+# The same about an aspect.
+ASPECT_TURN: Final = "aspect_turn"
+ASPECT_ADJUDICATION: Final = "aspect_adjudication"
 SCHEMA: Final = object_schema(
     reference={"type": "array", "items": {"type": "string"}},
     reason={"type": "string"},

@@ -34,11 +34,23 @@ MAX_AGENTS = 6
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What is judged: does the passage support one of the answers to the query?"""
+    """What is judged: does the passage support one of the answers to the query?
+
+    With an `aspect` (its text): does it support that point of an answer? `answers` are not read.
+    """
 
     query: str
     answers: tuple[str, ...]
     passage: str
+    aspect: str = ""
+    # Where it is debated again: what people said, (label, reason), and each agent's last turn.
+    heard: tuple[tuple[int, str], ...] = ()
+    before: tuple[Turn, ...] = ()
+
+    @property
+    def can_be_judged(self) -> bool:
+        """Whether there is anything that the passage could support."""
+        return bool(self.aspect.strip() or self.answer_lines)
 
     @property
     def answer_lines(self) -> tuple[str, ...]:

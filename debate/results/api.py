@@ -80,15 +80,17 @@ class TurnSerializer(serializers.ModelSerializer):
 
 
 class DebateSerializer(serializers.ModelSerializer):
-    """The outcome of one pair."""
+    """The outcome of one pair; `aspect` is the number of the query's aspect it is about, if any."""
 
+    aspect = serializers.IntegerField(source="aspect.k", default=None, allow_null=True)
     query = serializers.CharField(source="query.qid")
     domain = serializers.CharField(source="query.domain.name")
     passage = serializers.CharField(source="passage.pid")
 
     class Meta:
         model = Debate
-        fields = ["id", "domain", "query", "passage", "status", "round", "label", "error"]
+        fields = ["id", "domain", "query", "passage", "aspect", "status", "round", "label"]
+        fields += ["error"]
 
 
 class OneDebateSerializer(DebateSerializer):
@@ -155,7 +157,7 @@ class Debates(Route):
         params = {name: str(value) for name, value in request.query_params.items()}
         table = debate_table(access, run)
         choices = debate_choices(access, run, params) if is_narrowed(params) else None
-        rows = run.debates.select_related("query__domain", "passage")
+        rows = run.debates.select_related("query__domain", "passage", "aspect")
         return self.page(self.matches(table, rows, choices), DebateSerializer)
 
 
@@ -165,7 +167,7 @@ class OneDebate(Route):
     @extend_schema(responses=OneDebateSerializer)
     def get(self, request: Request, slug: str, pk: int, debate: int) -> Response:
         _, run = enter_run(self.person(), slug, pk, *READERS)
-        rows = run.debates.select_related("query__domain", "passage")
+        rows = run.debates.select_related("query__domain", "passage", "aspect")
         rows = rows.prefetch_related(Prefetch("turns", Turn.objects.select_related("call")))
         found = get_object_or_404(rows, pk=debate)
         return Response(OneDebateSerializer(found).data)

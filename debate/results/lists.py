@@ -70,6 +70,11 @@ def with_case(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
     return rows.filter(case__status=CaseStatus.CLOSED) if value == "closed" else rows
 
 
+def _counting(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
+    """Pairs by the status of the label that they brought: of the pair, or of support."""
+    return rows.filter(Q(judgment__status=value) | Q(support__status=value))
+
+
 def open_after(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
     """Pairs without agreement after that round: agreed later, disputed, or ruled on."""
     lasting = Q(status__in=(DebateStatus.ESCALATED, DebateStatus.ADJUDICATED))
@@ -216,7 +221,7 @@ DEBATES = Table(
         Filter("audit", "Audit"),
         Filter("alike", "Agents gave", choices=ALIKE),
         Filter("case", "Cases", choices=CASES, apply=with_case),
-        Filter("counts", "Label that", lookup="judgment__status"),
+        Filter("counts", "Label that", apply=_counting),
         Filter("open", "Without agreement", apply=open_after),
         Filter("heard", "Pairs", apply=with_answers),
         Filter("lasting", "Debated on", apply=lasting),
@@ -280,8 +285,9 @@ def debate_choices(access: Access, run: DebateRun, params: Mapping[str, str]) ->
 
 def debate_rows(run: DebateRun) -> QuerySet[Debate]:
     """The run's pairs with what a line of the list shows; texts of passages stay where they are."""
-    rows = run.debates.select_related("query__domain", "passage")
+    rows = run.debates.select_related("query__domain", "passage", "aspect")
     return rows.only(
+        *("aspect__k", "aspect__content"),
         *("run_id", "status", "round", "label", "error", "ended_at"),
         *("query__qid", "query__text", "query__has_title", "query__domain__name", "passage__pid"),
     )
@@ -342,8 +348,12 @@ def _with_truth(
 
 def _compared(rows: QuerySet[Debate], value: str) -> QuerySet[Debate]:
     key, here, there = value.split(":")
-    same_pair = Debate.objects.filter(
-        run_id=int(key), query=OuterRef("query_id"), passage=OuterRef("passage_id")
+    pairs = Debate.objects.annotate(asked=Coalesce("aspect_id", 0))
+    same_pair = pairs.filter(
+        run_id=int(key),
+        query=OuterRef("query_id"),
+        passage=OuterRef("passage_id"),
+        asked=Coalesce(OuterRef("aspect_id"), 0),
     ).exclude(status=DebateStatus.WAITING)
     rows = rows.exclude(status=DebateStatus.WAITING).filter(label=_LABELS[here][0])
     return rows.filter(Exists(same_pair.filter(label=_LABELS[there][0])))

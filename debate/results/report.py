@@ -135,14 +135,12 @@ def _persistence_row(row: Persistence, to: Address) -> tuple[Cell, ...]:
 
 
 def _flips(run: DebateRun, other: DebateRun) -> ReportTable:
-    columns = ("query_id", "passage_id", "label")
+    columns = ("query_id", "passage_id", "aspect_id", "label")
     ended = run.debates.exclude(status=DebateStatus.WAITING).order_by().values_list(*columns)
     theirs = other.debates.exclude(status=DebateStatus.WAITING).order_by().values_list(*columns)
-    first = {(query, passage): label for query, passage, label in ended.iterator()}
+    first = {tuple(pair): label for *pair, label in ended.iterator()}
     found = flips(
-        (first[query, passage], label)
-        for query, passage, label in theirs.iterator()
-        if (query, passage) in first
+        (first[tuple(pair)], label) for *pair, label in theirs.iterator() if tuple(pair) in first
     )
     to = pairs_url(run)
 

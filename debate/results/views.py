@@ -25,6 +25,7 @@ from debate.filters.services import filter_sheets
 from debate.loaders import READERS, enter_run, get_debate
 from debate.models import Debate, DebateRun, DebateStatus, RunKind
 from debate.references import Reference, reference_called, references
+from debate.rehearings.services import rehear, rehearing_sheet, unheard
 from debate.results.lists import FLAGS, debate_choices, debate_rows, debate_table
 from debate.results.monitor import monitor_context
 from debate.results.report import report
@@ -80,7 +81,7 @@ def _place(row: dict[str, Any], passage: str) -> tuple[int, int] | None:
 
 
 _HEADER: list[str] = ["debate", "domain", "query", "query_text", "passage", "outcome"]
-_HEADER += ["label", "round", "failure", "practice"]
+_HEADER += ["label", "round", "failure", "practice", "aspect"]
 _CHUNK = 1_000
 
 
@@ -173,6 +174,7 @@ def _lines(run: DebateRun, found: Any) -> Iterator[tuple[Any, ...]]:
             debate.round,
             debate.error,
             "yes" if run.practice else "no",
+            debate.aspect.k if debate.aspect else None,
         )
 
 
@@ -204,7 +206,8 @@ def run_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "asked": asked,
         "sheets": sheets(run, asked),
         "audited": audited_name(run),
-        "can_bait": run.kind == RunKind.DEBATE,
+        "can_bait": run.kind == RunKind.DEBATE and not run.pool.of_aspects,
+        "unheard": len(unheard(run)) if run.is_over and run.kind == RunKind.DEBATE else 0,
         "audit_form": AuditForm(prefix=""),
         "canary_form": AuditForm(initial={"size": 60, "seed": 1}, auto_id="canary-%s"),
         "references": references(access.benchmark),
@@ -221,6 +224,16 @@ def report_csv(request: HttpRequest, slug: str, pk: int, name: str) -> HttpRespo
         if sheet.name == name:
             return table_response(f"{slug}-run-{run.pk}-{name}.csv", sheet)
     raise Http404("No such table.")
+
+
+@require_POST
+def rehearing_start(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Debate the run's disputes again with what people said; leads to that run."""
+    access, run = enter_run(request.user, slug, pk, Role.ADMIN)
+    with htmx.refusal_shown(request):
+        made = rehear(run=run, actor=access.user)
+        return htmx.redirect(request, reverse("debate-run", args=[slug, made.pk]))
+    return htmx.redirect(request, reverse("debate-run-report", args=[slug, run.pk]))
 
 
 @require_POST
@@ -245,6 +258,8 @@ def read_asked(access: Access, run: DebateRun, params: Mapping[str, str]) -> Ask
 def sheets(run: DebateRun, asked: Asked) -> list[ReportTable]:
     """All tables, in the order of the page."""
     found = report(run, reference=asked.reference, other=asked.other)
+    if run.reheard_of_id:
+        found = [rehearing_sheet(run), *found]
     if run.kind == RunKind.FILTER:
         # Its models do not debate: there is nothing that could last.
         tables = [sheet for sheet in found if sheet.name != "persistence"]

@@ -26,6 +26,8 @@ RULES: Final = ("majority", "unanimity")
 # a label, or the model of `instead` is asked in that one's place.
 PERSON, SKIP, OTHER_MODEL = "person", "skip", "other_model"
 ON_REFUSAL: Final = (PERSON, SKIP, OTHER_MODEL)
+# Whether passages are relevant, or whether they support an aspect of the query.
+PAIRS, ASPECTS = "pairs", "aspects"
 # Least and most of whole numbers, and the values of choices: for the form, the API and `check`.
 BOUNDS: Final[dict[str, tuple[int, int]]] = {
     "rounds": (1, MAX_ROUNDS),
@@ -39,7 +41,13 @@ BOUNDS: Final[dict[str, tuple[int, int]]] = {
     "canaries": (0, 500),
 }
 LARA_BOUNDS: Final = {"groups": (0, 1000), "seed": (0, 2**32 - 1), "batch": (1, 10_000)}
-CHOICES: Final = {"first": STANCES, "profile": PROFILES, "rule": RULES, "on_refusal": ON_REFUSAL}
+CHOICES: Final = {
+    "about": (PAIRS, ASPECTS),
+    "first": STANCES,
+    "profile": PROFILES,
+    "rule": RULES,
+    "on_refusal": ON_REFUSAL,
+}
 # How many models each kind asks about a pair.
 MODEL_COUNTS: Final[dict[str, tuple[int, int]]] = {
     RunKind.DEBATE: (2, MAX_AGENTS),
@@ -106,6 +114,7 @@ class RunConfig:
     `continue_to` for agreed pairs, the adjudicator, whether the history has yes and no, and
     whether people see the debate. Of judges: `samples` drawn of one model, the `profile` of the
     parser, whether garbage counts as 0, the grade that is relevant, the rule of votes.
+    `about` is what is asked of the pairs, by their pool: PAIRS, or ASPECTS.
     `on_refusal` is one of ON_REFUSAL; `instead` is the model of the last of them.
     `trial`: labels wait for adoption; every kind but the debate and people alone has it.
     How a debate is checked: `audit` agreed pairs come before people when it ends, judged
@@ -114,6 +123,7 @@ class RunConfig:
     """
 
     kind: str = RunKind.DEBATE
+    about: str = PAIRS
     agents: tuple[ModelChoice, ...] = ()
     first: str = "relevant"
     rounds: int = 2
@@ -215,6 +225,10 @@ def check(config: RunConfig) -> None:
     """Raises BadConfig, naming the field, for a configuration that no run can have."""
     _need(config.kind in RunKind.values, "kind", f"There is no kind of run {config.kind!r}.")
     _check_models(config)
+    if config.about == ASPECTS:
+        fits = config.kind in (RunKind.DEBATE, RunKind.HUMAN_ONLY)
+        _need(fits, "kind", "Whether passages support aspects is debated, or left to people.")
+        _need(not config.canaries, "canaries", "Baited passages are debated with answers.")
     words = f"The temperature lies between 0 and {MAX_TEMPERATURE:g}."
     _within(config.temperature, 0, MAX_TEMPERATURE, "temperature", words)
     for name, words in _WORDS.items():

@@ -17,7 +17,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.db.models import QuerySet
 
-from corpus.models import Passage, Query
+from annotate.models import Aspect
 from debate import dream
 from debate.models import Debate, DebateRun, DebateStatus, RunKind
 from debate.runs.configuration import RunConfig
@@ -98,7 +98,7 @@ def _forecast(
     *,
     sha256: str,
     pairs: int,
-    sample: Sequence[tuple[Query, Passage]],
+    sample: Sequence[dream.Pair],
     in_flight: int,
 ) -> Forecast:
     # What the latest decided pairs of the same configuration took, failed attempts apart.
@@ -115,7 +115,7 @@ def _forecast(
         found = from_measured(measured, pairs=pairs)
     else:
         found = from_requests(
-            [_first_request(rule, *pair) for pair in sample],
+            [_first_request(rule, pair) for pair in sample],
             pairs=pairs,
             rounds=_rounds(config),
             cost=cost_of(config),
@@ -279,18 +279,31 @@ def _alike(config: RunConfig) -> RunConfig:
     return replace(config, lara=lara, **{name: getattr(plain, name) for name in names})
 
 
-def _first_request(rule: Rule, query: Query, passage: Passage) -> tuple[int, int]:
+def _first_request(rule: Rule, pair: dream.Pair) -> tuple[int, int]:
     """Calls and tokens of the first step of a pair."""
-    pair = dream.Pair(query=query.text, answers=tuple(query.answers), passage=passage.text or "")
     # A rule that asks nobody ends at once, with a verdict.
     requests: Sequence[Any] = next(rule(pair, b"forecast"), [])
     return len(requests), sum(likely_input(request.as_llm_request()) for request in requests)
 
 
-def _spread(pairs: QuerySet[Any]) -> list[tuple[Query, Passage]]:
-    """As many of the pairs with a text as are looked at, at equal distances."""
+def _spread(pairs: QuerySet[Any]) -> list[dream.Pair]:
+    """As many of the pairs (debates, or entries of a pool) with a text as are looked at, at equal
+    distances."""
     rows = pairs.filter(passage__text__isnull=False).order_by("pk")
     keys = list(rows.values_list("pk", flat=True))
     chosen = keys[:: max(1, len(keys) // SAMPLE)][:SAMPLE]
-    found = pairs.filter(pk__in=chosen).select_related("query", "passage")
-    return [(each.query, each.passage) for each in found]
+    found = list(pairs.filter(pk__in=chosen).select_related("query", "passage"))
+    # A debate names the aspect's row, a pool its number.
+    name, key = ("aspect_id", "pk") if pairs.model is Debate else ("aspect", "k")
+    asked = {each.query_id for each in found if getattr(each, name) is not None}
+    rows = Aspect.objects.filter(query__in=asked).values_list("query_id", key, "content")
+    aspects = {(query, of): content for query, of, content in rows}
+    return [
+        dream.Pair(
+            query=each.query.text,
+            answers=tuple(each.query.answers),
+            passage=each.passage.text or "",
+            aspect=aspects.get((each.query_id, getattr(each, name)), ""),
+        )
+        for each in found
+    ]

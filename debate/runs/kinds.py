@@ -13,7 +13,7 @@ from debate.baselines import graded, relevance, support, votes
 from debate.baselines.judges import JudgeConfig, line_up_judges
 from debate.dream.prompting import PROMPTS
 from debate.models import DebateRun, RunKind
-from debate.runs.configuration import ModelChoice, RunConfig, read_config
+from debate.runs.configuration import ASPECTS, ModelChoice, RunConfig, read_config
 from debate.runs.prompts import PromptGone, prompt_with
 from llm.prompts import PromptTemplate
 
@@ -62,7 +62,7 @@ def debate_config(run: DebateRun) -> dream.Config:
 def _frozen_prompts(run: DebateRun) -> dict[str, PromptTemplate]:
     """The prompts that the run was made with, by role."""
     config = config_of(run)
-    is_debate = config.kind == RunKind.DEBATE
+    is_debate = config.kind == RunKind.DEBATE and config.about != ASPECTS
     own = prompt_with(run.benchmark, run.prompt_sha256) if is_debate else None
     prompts = prompts_of(config, debate_turn=own)
     main = dict.fromkeys(list(prompts)[:1], run.prompt_sha256)
@@ -88,6 +88,9 @@ def prompts_of(
 
     `debate_turn` takes the place of the debate prompt that comes with the app.
     """
+    if config.about == ASPECTS and config.kind == RunKind.DEBATE:
+        turn, ruling = dream.aspect_prompts().items()
+        return dict([turn, ruling] if config.adjudicator else [turn])
     roles = ROLES[config.kind] + (("adjudication",) if config.adjudicator else ())
     prompts = {role: _prompt(role) for role in roles}
     if debate_turn and "debate_turn" in prompts:
@@ -105,7 +108,7 @@ def _debate_config(config: RunConfig, prompts: Mapping[str, PromptTemplate]) -> 
     judge = config.adjudicator
     return dream.Config(
         agents=tuple(_agent(*each) for each in zip("ABCDEF", config.agents, strict=False)),
-        prompt=prompts["debate_turn"],
+        prompt=prompts["aspect_turn" if config.about == ASPECTS else "debate_turn"],
         rounds=config.rounds,
         temperature=config.temperature,
         max_tokens=config.max_tokens,
@@ -118,7 +121,9 @@ def _debate_config(config: RunConfig, prompts: Mapping[str, PromptTemplate]) -> 
             if judge
             else None
         ),
-        adjudication=prompts.get("adjudication"),
+        adjudication=prompts.get(
+            "aspect_adjudication" if config.about == ASPECTS else "adjudication"
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, OuterRef, Q, Value
 
-from annotate.models import CaseStatus, EscalationCase
+from annotate.models import Aspect, CaseStatus, EscalationCase, SupportLabel
 from corpus.models import Benchmark, Judgment, Passage, Pool, Query
 from kit.runs.models import RunQuerySet, RunStatus
 from llm.ledger.accounts import AskingRun
@@ -72,6 +72,10 @@ class DebateRun(AskingRun):
     # An answer's length at most, where the configuration names none: without one no call has an
     # upper bound, and no budget could be kept.
     max_tokens = models.PositiveIntegerField(default=MAX_TOKENS)
+    # The run whose disputes it debates again with people's reasons: a trial that nobody adopts.
+    reheard_of = models.ForeignKey(
+        "self", null=True, on_delete=models.PROTECT, related_name="reheard"
+    )
     # Queued, but due only once people have decided what it asked them (live LARA).
     awaits_people = models.BooleanField(default=False, db_default=False)
 
@@ -142,11 +146,16 @@ class DebateQuerySet(models.QuerySet["Debate"]):
 
 
 class Debate(models.Model):
-    """The outcome of one pair. A label exists if and only if the status is one of LABELLED."""
+    """The outcome of one pair. A label exists if and only if the status is one of LABELLED.
+
+    With an `aspect` it is debated whether the passage supports that; what it brings is a label of
+    `support`, never a judgment of the pair.
+    """
 
     run = models.ForeignKey(DebateRun, on_delete=models.PROTECT, related_name="debates")
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="debates")
     passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="debates")
+    aspect = models.ForeignKey(Aspect, null=True, on_delete=models.PROTECT, related_name="debates")
     status = models.CharField(
         max_length=18, choices=DebateStatus.choices, default=DebateStatus.WAITING
     )
@@ -159,6 +168,7 @@ class Debate(models.Model):
     # its end also the label "given" to a pick and the number of "pairs" in the course.
     measures = models.JSONField(default=dict, db_default=Value({}, models.JSONField()))
     judgment = models.ForeignKey(Judgment, null=True, on_delete=models.PROTECT, related_name="+")
+    support = models.ForeignKey(SupportLabel, null=True, on_delete=models.PROTECT, related_name="+")
     case = models.ForeignKey(EscalationCase, null=True, on_delete=models.PROTECT, related_name="+")
     # People are shown the pair without the debate, so that audits hide among such cases.
     is_decoy = models.BooleanField(default=False, db_default=False)
@@ -179,7 +189,18 @@ class Debate(models.Model):
             models.Index(fields=["run", "ended_at"], name="debate_by_end"),
         ]
         constraints = [
-            models.UniqueConstraint(fields=["run", "query", "passage"], name="debate_once"),
+            models.UniqueConstraint(
+                fields=["run", "query", "passage"], condition=Q(aspect=None), name="debate_once"
+            ),
+            models.UniqueConstraint(
+                fields=["run", "aspect", "passage"],
+                condition=Q(aspect__isnull=False),
+                name="support_debate_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(aspect=None, support=None) | Q(aspect__isnull=False, judgment=None),
+                name="debate_labels_one_thing",
+            ),
             models.CheckConstraint(
                 condition=Q(status__in=LABELLED, label__isnull=False)
                 | (~Q(status__in=LABELLED) & Q(label__isnull=True)),

@@ -11,6 +11,8 @@ from django.db.models import prefetch_related_objects
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from annotate.models import Aspect, SupportLabel
+from annotate.support.services import record_support
 from corpus.judgments.services import lock_queries, record_judgments
 from corpus.models import Judgment, Source, Status
 from debate import dream
@@ -55,6 +57,7 @@ _ENDED: Final = (
     "error_class",
     "ended_at",
     "judgment",
+    "support",
     "case",
     "is_decoy",
 )
@@ -97,6 +100,8 @@ def _still_waiting(run: DebateRun, outcomes: Sequence[Outcome]) -> list[tuple[De
     """The outcomes that are the first of their debate, with it."""
     by_debate = {outcome.debate_id: outcome for outcome in reversed(outcomes)}
     debates = Debate.objects.waiting().filter(pk__in=by_debate)
+    if run.pool.of_aspects:
+        debates = debates.select_related("aspect__query__domain__benchmark", "passage")
     ended = [(debate, by_debate[debate.pk]) for debate in debates]
     for debate, _ in ended:
         debate.run = run  # which is at hand, and read by nobody again for each debate
@@ -115,11 +120,20 @@ def _end(debate: Debate, outcome: Outcome) -> None:
 
 
 def _label_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> None:
+    if run.reheard_of_id:  # what agents say once people were heard is compared, and no label
+        return
     # Whether a model gave the label: what garbage was coerced to is compared, and no label.
-    labelled = [
-        (debate, _label(debate, outcome))
+    given = [
+        (debate, outcome)
         for debate, outcome in ended
         if debate.status in LABELLED and any(turn.response for turn in outcome.verdict.turns)
+    ]
+    for debate, outcome in given:
+        # Labels of support know no trial: what does not count is not given.
+        if debate.aspect is not None and not run.is_provisional:
+            debate.support = _support(debate, debate.aspect, outcome)
+    labelled = [
+        (debate, _label(debate, outcome)) for debate, outcome in given if debate.aspect is None
     ]
     record_judgments(labels=[label for _, label in labelled], scope=run.benchmark.slug)
     for debate, label in labelled:
@@ -181,6 +195,20 @@ def _label(debate: Debate, outcome: Outcome) -> Judgment:
     )
 
 
+def _support(debate: Debate, aspect: Aspect, outcome: Outcome) -> SupportLabel:
+    """What the agents agreed on of an aspect, stored: no label of the pair."""
+    assert outcome.verdict.label is not None  # by its status
+    return record_support(
+        aspect=aspect,
+        passage=debate.passage,
+        label=outcome.verdict.label,
+        source=_source(debate),
+        round=outcome.verdict.round,
+        practice=debate.run.practice,
+        provenance=_provenance(debate, outcome),
+    )
+
+
 def _source(debate: Debate) -> Source:
     if debate.status == DebateStatus.ADJUDICATED:
         return Source.LLM_ADJUDICATOR
@@ -233,7 +261,9 @@ def _turns(debate: Debate, outcome: Outcome) -> list[Turn]:
 
 def _prompt(run: DebateRun, turn: dream.Turn) -> str:
     """The prompt of a turn, where it is not the run's main one."""
-    role = "adjudication" if turn.agent == ADJUDICATOR else ""
+    role = ""
+    if turn.agent == ADJUDICATOR:
+        role = "aspect_adjudication" if run.pool.of_aspects else "adjudication"
     if VERBALISED in turn.flags:
         role = CONFIDENCE_ROLE
     return str(run.config.get("prompts", {}).get(role, run.prompt_sha256))

@@ -10,14 +10,22 @@ from typing import Any, Final
 from django.contrib.auth.models import User
 from django.db.models import Count, Exists, OuterRef
 
-from annotate.models import EscalationCase, VotingPlan
+from annotate.models import EscalationCase, SupportLabel, VotingPlan
 from corpus.models import Benchmark, Judgment, Pool, PoolEntry
 from debate.models import Debate, DebateRun, RunKind
-from debate.runs.configuration import BadConfig, ModelChoice, RunConfig, amended, as_json, role_of
+from debate.runs.configuration import (
+    ASPECTS,
+    BadConfig,
+    ModelChoice,
+    RunConfig,
+    amended,
+    as_json,
+    role_of,
+)
 from debate.runs.kinds import prompts_of
 from debate.runs.presets import DEFAULT_VOTES, PRESETS, equal_votes, preset_config, preset_kind
 from debate.runs.prompts import prompt_numbered
-from debate.runs.services import check_pool, name_models, start_run
+from debate.runs.services import about_of, check_pool, name_models, start_run
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from llm import endpoints
@@ -30,7 +38,7 @@ _SETTINGS: Final = tuple(each.name for each in fields(RunConfig))
 CHECKS: Final = ("audit", "decoys", "canaries")
 # What may differ from a preset without the run being another experiment.
 _NOT_COMPARED: Final = frozenset(
-    {"agents", "adjudicator", "trial", "preset", "max_tokens", "samples", *CHECKS}
+    {"about", "agents", "adjudicator", "trial", "preset", "max_tokens", "samples", *CHECKS}
 )
 
 
@@ -46,13 +54,31 @@ def pairs_left(benchmark: Benchmark, *, pool: Pool | None = None) -> dict[int, i
     """
     of_pair = {"query": OuterRef("query"), "passage": OuterRef("passage")}
     waits = Debate.objects.waiting().filter(run__status__in=_GOING, **of_pair)
-    entries = PoolEntry.objects.order_by().filter(
+    cases = EscalationCase.objects.of_voters().filter(**of_pair)
+    pools = [pool] if pool else benchmark.pools.all()
+    pairs = PoolEntry.objects.order_by().filter(
         ~Exists(Judgment.objects.standing().filter(practice=False, **of_pair)),
-        ~Exists(EscalationCase.objects.of_voters().filter(**of_pair)),
-        ~Exists(waits),
-        pool__in=[pool] if pool else benchmark.pools.all(),
+        ~Exists(cases.about_pairs()),
+        ~Exists(waits.filter(aspect=None)),
+        aspect=None,
+        pool__in=pools,
     )
-    return dict(entries.values_list("pool").annotate(Count("pk")))
+    same = {"aspect__k": OuterRef("aspect")}
+    support = SupportLabel.objects.standing().filter(
+        aspect__query=OuterRef("query"), passage=OuterRef("passage"), practice=False, **same
+    )
+    of_aspects = PoolEntry.objects.order_by().filter(
+        ~Exists(support),
+        ~Exists(cases.filter(**same)),
+        ~Exists(waits.filter(**same)),
+        pool__of_aspects=True,
+        pool__in=pools,
+    )
+    return {
+        key: count
+        for rows in (pairs, of_aspects)
+        for key, count in rows.values_list("pool").annotate(Count("pk"))
+    }
 
 
 def default_pool(benchmark: Benchmark, left: Mapping[int, int]) -> Pool | None:
@@ -114,7 +140,9 @@ def plan_run(
     whatever `start_planned` would refuse. A debate that does not say how many pairs are audited
     has those of the voting plan.
     """
-    given = dict(settings or {})
+    given = dict(settings or {}) | {"about": about_of(pool)}
+    if given["about"] == ASPECTS:
+        given.setdefault("trial", False)  # which presets are otherwise
     if not preset and given.get("kind", RunKind.DEBATE) == RunKind.DEBATE:
         given.setdefault("audit", VotingPlan.objects.current(benchmark).audit)
     endpoint = endpoints.in_role(endpoint, role_of(_kind(preset, given)))

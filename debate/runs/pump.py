@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from corpus.models import Passage, Query
 from debate import dream
 from debate.models import Debate, DebateRun
+from debate.runs.hearing import hear
 from debate.runs.kinds import Rule, rule_of
 from debate.runs.outcomes import Outcome, store_outcomes
 from debate.runs.prompts import PromptGone
@@ -36,7 +37,8 @@ class PairCalls:
     """Asks what the rules want to know, and remembers what the asking met with.
 
     `subject` begins the name under which the calls are in the ledger; `instead`, a model choice of
-    the run's configuration, is asked where a model would not answer.
+    the run's configuration, is asked where a model would not answer. `more` is what
+    its Pair holds beside query, answers and passage.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class PairCalls:
         max_tokens: int,
         subject: str = "debate",
         instead: Mapping[str, str] | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> None:
+        self._more = more or {}
         self._debate, self._gateways, self._max_tokens = debate, gateways, max_tokens
         self._subject, self._instead = subject, instead
         self._replaced: dict[tuple[int, str], str] = {}
@@ -63,6 +67,7 @@ class PairCalls:
             query=debate.query.text,
             answers=tuple(debate.query.answers),
             passage=debate.passage.text,
+            **self._more,
         )
         verdict = await carry(rule(pair, key), self._ask)
         failure = worst(self._errors)
@@ -120,7 +125,13 @@ class Pump(CallPump[Debate, Outcome]):
     def read_group(self, group: RunGroup) -> Sequence[Debate]:
         """Waiting debates with what their rule reads."""
         waiting = group.within(self.run.waiting_items())
-        return list(waiting.select_related("query", "passage"))
+        found = list(waiting.select_related("query", "passage", "aspect"))
+        self.more: dict[int, dict[str, Any]] = {
+            each.pk: {"aspect": each.aspect.content} for each in found if each.aspect is not None
+        }
+        for pk, heard in hear(found).items() if self.run.reheard_of_id else ():
+            self.more.setdefault(pk, {}).update(heard)
+        return found
 
     async def work(self, item: Debate, gateways: Gateways) -> Outcome:
         """Put the pair through the rule to its verdict."""
@@ -129,6 +140,7 @@ class Pump(CallPump[Debate, Outcome]):
             gateways=gateways,
             max_tokens=self.run.max_tokens,
             instead=self.run.config.get("instead"),
+            more=self.more.get(item.pk),
         )
         return await calls.verdict(self.rule, self.key)
 

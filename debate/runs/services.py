@@ -12,10 +12,13 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
+from annotate.models import Aspect
 from corpus.models import Benchmark, Pool
 from corpus.pools.services import reference_labels
 from debate.models import Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
 from debate.runs.configuration import (
+    ASPECTS,
+    PAIRS,
     SIMULATED,
     BadConfig,
     ModelChoice,
@@ -49,17 +52,20 @@ def start_run(
     prompt_version: int | None = None,
     budget_usd: Decimal | None = None,
     claimed: bool = False,
+    reheard_of: DebateRun | None = None,
 ) -> DebateRun:
     """Make a run over every pair of the pool and wake a worker.
 
     `config` says what is done with the pairs; without one two agents debate for `rounds`.
     `endpoint` with its model is asked wherever the configuration names none. `claimed` keeps
-    the run for the calling process (a command drives it itself). `prompt_version` is that of the
+    the run for the calling process (a command drives it itself). `reheard_of` is the run whose
+    disputes are debated again (debate/rehearings). `prompt_version` is that of the
     debate prompt, the newest where none is named. Raises Refused for an empty pool, a
     configuration that cannot be, an endpoint that is not set up, simulated LARA over pairs
     without a known label, or a budget that cannot be kept.
     """
-    config = name_models(config or RunConfig(rounds=rounds), endpoint)
+    config = replace(config or RunConfig(rounds=rounds), about=about_of(pool))
+    config = name_models(config, endpoint)
     check_pool(benchmark, pool, config)
     version, prompt = prompt_numbered(benchmark, prompt_version)
     prompts = prompts_of(config, debate_turn=prompt)
@@ -74,13 +80,14 @@ def start_run(
             prompt_version=version if main is prompt else main.version if main else 0,
             prompt_sha256=main.sha256 if main else "",
             created_by=actor,
-            total=pool.entries.count(),
+            reheard_of=reheard_of,
             max_tokens=max(
                 _longest(choice, config) for choice in config.everybody or [ModelChoice("", "")]
             ),
             calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
         )
-        _add_debates(run, pool)
+        run.total = _add_debates(run, pool)
+        run.save(update_fields=["total"])
         audit.record(actor=actor, verb="start debate run", target=run, scope=benchmark.slug)
         if budget_usd is not None:
             set_budget(run, budget_usd, actor=actor, scope=benchmark.slug)
@@ -110,7 +117,12 @@ def _begin_anew(pairs: QuerySet[Debate]) -> int:
     Turn.objects.filter(debate__in=pairs).delete()
     DebateFlag.objects.filter(debate__in=pairs).delete()
     waiting = {"status": DebateStatus.WAITING, "round": None, "error": "", "error_class": ""}
-    return pairs.update(**waiting, judgment=None, ended_at=None)
+    return pairs.update(**waiting, judgment=None, support=None, ended_at=None)
+
+
+def about_of(pool: Pool) -> str:
+    """What a run over the pool asks."""
+    return ASPECTS if pool.of_aspects else PAIRS
 
 
 def name_models(config: RunConfig, endpoint: Endpoint) -> RunConfig:
@@ -185,16 +197,24 @@ def check_pool(benchmark: Benchmark, pool: Pool, config: RunConfig) -> None:
             )
 
 
-def _add_debates(run: DebateRun, pool: Pool) -> None:
-    """One INSERT ... SELECT, so that a large pool costs one statement."""
+def _add_debates(run: DebateRun, pool: Pool) -> int:
+    """One INSERT ... SELECT, so that a large pool costs one statement; how many.
+
+    An aspect that was removed since the pool was built is not asked about.
+    """
     debates, entries = Debate._meta.db_table, pool.entries.model._meta.db_table
+    aspects = Aspect._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO {debates} (run_id, query_id, passage_id, status, error) "  # noqa: S608
-            f"SELECT %s, query_id, passage_id, 'waiting', '' FROM {entries} "
-            "WHERE pool_id = %s ORDER BY id",
+            f"INSERT INTO {debates} "  # noqa: S608
+            "(run_id, query_id, passage_id, aspect_id, status, error) "
+            f"SELECT %s, e.query_id, e.passage_id, a.id, 'waiting', '' FROM {entries} e "
+            f"LEFT JOIN {aspects} a ON a.query_id = e.query_id AND a.k = e.aspect "
+            "AND a.removed_at IS NULL "
+            "WHERE e.pool_id = %s AND (e.aspect IS NULL OR a.id IS NOT NULL) ORDER BY e.id",
             [run.pk, pool.pk],
         )
+    return run.debates.count()
 
 
 _AGAIN: Final = (DebateStatus.FAILED, DebateStatus.SKIPPED_NO_ANSWER)

@@ -83,6 +83,8 @@ def _start(
 ) -> Trial:
     if run.kind != RunKind.DEBATE:
         raise Refused("Only a run of debates can be tried in another way.")
+    if run.pool.of_aspects:
+        raise Refused("Debates on aspects have a prompt of their own, which no trial changes.")
     alterations = list(ALTERATIONS) if kind == TrialKind.ADVERSARIAL else [""]
     with transaction.atomic():
         trial = Trial.objects.create(

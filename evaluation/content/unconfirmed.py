@@ -173,7 +173,8 @@ def _labels(given: Iterable[int], votes: Collection[int]) -> set[int]:
         people = Judgment.objects.filter(source__in=PEOPLE, provenance__restored__isnull=False)
         rows = people.values_list("pk", "provenance__restored")
         labels |= {pk for pk, first in rows if first in labels}
-    pairs = Vote.objects.filter(pk__in=votes).values_list("case__query_id", "case__passage_id")
+    about_pairs = Vote.objects.filter(pk__in=votes, case__aspect=None)
+    pairs = about_pairs.values_list("case__query_id", "case__passage_id")
     voted = set(pairs)
     rows = Judgment.objects.filter(
         query__in={query for query, _ in voted},

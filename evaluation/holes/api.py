@@ -1,7 +1,7 @@
 """API of holes: how the find grows over systems, and debating what is not judged yet."""
 
 from django.urls import path
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,7 +10,8 @@ from corpus.access import enter
 from corpus.models import RetrievalRun, Role
 from corpus.pools.services import MAX_DEPTH
 from evaluation.holes.debates import debate_holes
-from evaluation.holes.views import all_growth, holes_leaderboard
+from evaluation.holes.next_labels import MOST, as_table, next_labels, pool_next
+from evaluation.holes.views import all_growth, aspect_tables, holes_leaderboard
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.api import sheet_of
 from evaluation.scores.services import enter_scored
@@ -37,8 +38,21 @@ class StartedSerializer(serializers.Serializer):
     pool = serializers.IntegerField()
 
 
+class NextLabelsSerializer(serializers.Serializer):
+    """How many labels to pool, and under which name."""
+
+    count = serializers.IntegerField(min_value=1, max_value=MOST, default=100)
+    name = serializers.CharField(max_length=120, required=False, default="", allow_blank=True)
+
+
+class PooledSerializer(serializers.Serializer):
+    """The pool that was made."""
+
+    pool = serializers.IntegerField()
+
+
 class Holes(Route):
-    """Hole@10 by system, and how the find grows over ten seeded orders."""
+    """Hole@10 by system, how the find grows over ten seeded orders, and both by aspects."""
 
     pagination_class = None
 
@@ -46,7 +60,31 @@ class Holes(Route):
     def get(self, request: Request, slug: str) -> Response:
         sheet = sheet_of(request, enter_scored(self.person(), slug))
         board = leaderboard.as_table(holes_leaderboard(sheet))
-        return Response(as_data([board, all_growth(sheet)]))
+        return Response(as_data([board, all_growth(sheet), *aspect_tables(sheet)]))
+
+
+class NextLabels(Route):
+    """Labels of support that would help most per dollar, and a pool of them."""
+
+    pagination_class = None
+
+    @extend_schema(
+        responses=ReportTableSerializer,
+        parameters=[OpenApiParameter("count", int, description="How many; 100 by default.")],
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        asked = NextLabelsSerializer(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        chosen = next_labels(access.benchmark, asked.validated_data["count"])
+        return Response(as_data([as_table(chosen)])[0])
+
+    @extend_schema(request=NextLabelsSerializer, responses={201: PooledSerializer})
+    def post(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(NextLabelsSerializer)
+        pool = pool_next(benchmark=access.benchmark, actor=access.user, **given)
+        return Response({"pool": pool.pk}, status=201)
 
 
 class HolesDebate(Route):
@@ -74,5 +112,6 @@ class HolesDebate(Route):
 
 urlpatterns = [
     path("b/<slug:slug>/holes/", Holes.as_view(), name="api-holes"),
+    path("b/<slug:slug>/holes/next/", NextLabels.as_view(), name="api-holes-next"),
     path("b/<slug:slug>/holes/debate/", HolesDebate.as_view(), name="api-holes-debate"),
 ]

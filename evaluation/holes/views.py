@@ -9,15 +9,17 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from corpus.access import Access, enter
 from corpus.models import CorpusVersion, RetrievalRun, Role
 from corpus.pools.services import MAX_DEPTH
 from evaluation.holes.debates import debate_holes
+from evaluation.holes.next_labels import MOST, as_table, next_labels, pool_next
 from evaluation.leaderboard.services import Leaderboard, Line, leaderboard_of
 from evaluation.leaderboard.views import sheet_context, version_of
 from evaluation.scores import sheets
+from evaluation.scores.aspects import METRICS as ASPECT_METRICS
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView, enter_scored
 from kit import htmx
@@ -121,6 +123,77 @@ def all_growth(sheet: ScoreSheet) -> ReportTable:
     return ReportTable("growth", "Growth of holes", ("domain", *header), tuple(rows))
 
 
+def aspect_tables(sheet: ScoreSheet) -> list[ReportTable]:
+    """Systems by measures of aspects, and how thin the gold of aspects is; empty without any."""
+    known = {name: of for name, found in sheet.holes.items() if (of := found.get("aspects"))}
+    if not known:
+        return []
+    systems = [
+        (
+            text(each["name"]),
+            text(name),
+            *(Cell(each[metric.name], "coefficient") for metric in ASPECT_METRICS),
+        )
+        for name, of in known.items()
+        for each in of["systems"]
+    ]
+    counts = ("aspects", "passages", "machine_passages", "without", "machine_only", "single")
+    domains = [
+        (
+            text(name),
+            *(Cell(of[count]) for count in counts),
+            Cell(of["weight_without"], "percent"),
+            Cell(of["not_found"]),
+        )
+        for name, of in sorted(known.items(), key=lambda each: -(each[1]["weight_without"] or 0))
+    ]
+    thinnest = [
+        (
+            text(f"{name}-{each['query']}-a{each['k']}"),
+            text(each["content"]),
+            Cell(each["share"], "percent"),
+            Cell(each["experts"]),
+            Cell(each["machine"]),
+            text("yes" if each["found"] else "no"),
+        )
+        for name, of in known.items()
+        for each in of["thinnest"][:_THIN]
+    ]
+    view = (
+        "Measures of aspects alone count machine gold: what agents or voters say supports a single "
+        "aspect, and no expert has assigned.",
+    )
+    return [
+        ReportTable(
+            "aspect-systems",
+            "Systems by aspects",
+            ("System", "Domain", *(metric.name for metric in ASPECT_METRICS)),
+            tuple(systems),
+            view,
+        ),
+        ReportTable(
+            "aspect-domains",
+            "Gold of aspects by domain, the thinnest first",
+            (
+                *("Domain", "Aspects", "Gold passages", "Machine gold", "Aspects without any"),
+                *("By machine gold alone", "With a single one", "Weight without any"),
+                "Not in any first ten",
+            ),
+            tuple(domains),
+        ),
+        ReportTable(
+            "aspect-thinnest",
+            "The thinnest aspects",
+            ("Aspect", "What it says", "Share", "Gold", "Machine gold", "In a first ten"),
+            tuple(thinnest),
+            (f"Of each domain {_THIN} at most: the least gold first, then the greatest share.",),
+        ),
+    ]
+
+
+_THIN = 10
+
+
 def _at(values: Sequence[float | None], place: int) -> float | None:
     return values[place] if place < len(values) else None
 
@@ -171,6 +244,32 @@ def holes_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     return table_response(f"{slug}-holes.csv", table)
 
 
+class NextForm(forms.Form):
+    """How many labels, and the name of their pool."""
+
+    count = forms.IntegerField(label="Labels", min_value=1, max_value=MOST, initial=100)
+    name = forms.CharField(
+        label="Name of the pool", max_length=120, required=False, help_text="Or one is made up."
+    )
+
+
+@require_http_methods(["GET", "POST"])
+def holes_next(request: HttpRequest, slug: str) -> HttpResponse:
+    """The labels of support that would help most per dollar; a pool of them."""
+    access = enter(request.user, slug, Role.ADMIN)
+    form = NextForm(request.POST if request.method == "POST" else None)
+    made = htmx.submit(form, pool_next, benchmark=access.benchmark, actor=access.user)
+    if made:
+        return htmx.redirect(request, reverse("pool", args=[slug, made.pk]))
+    context = {
+        "access": access,
+        "form": form,
+        "sheet": as_table(next_labels(access.benchmark)),
+    }
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "evaluation/holes/next.html", context)
+
+
 @require_POST
 def holes_debate(request: HttpRequest, slug: str) -> HttpResponse:
     """Pool the chosen runs and debate the pool."""
@@ -208,6 +307,7 @@ def _context(request: HttpRequest, access: Access, form: HoleDebateForm | None) 
         "of_board": urlencode({"metric": "hole@10", **own}),
         "chart": heat_of(access.benchmark.slug, board, own) if board else None,
         "domains": domains_of(sheet) if sheet else [],
+        "aspect_tables": aspect_tables(sheet) if sheet else [],
         "form": form,
         "back": "holes",
     }

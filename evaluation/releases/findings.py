@@ -106,7 +106,9 @@ def database_faults(view: View, split: str, domain: Domain) -> list[Fault]:
 
 def _cases(split: str, domain: Domain, check: str, status: str) -> Fault:
     # Items of a reference panel measure the labels and are none: unfinished ones delay nothing.
-    cases = EscalationCase.objects.of_voters().filter(query__domain=domain, status=status)
+    # Nor do those about an aspect: their labels are none of a pair.
+    cases = EscalationCase.objects.of_voters().about_pairs()
+    cases = cases.filter(query__domain=domain, status=status)
     return _fault(check, split, cases, _CASE)
 
 

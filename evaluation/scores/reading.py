@@ -11,7 +11,7 @@ from corpus.models import Benchmark, Domain, RankedList, RetrievalRun
 from corpus.versions.services import stored
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of
-from evaluation.metrics import relevance
+from evaluation.metrics import novelty, relevance
 from evaluation.metrics.case import Case, Values
 from evaluation.metrics.growth import (
     aspect_weights,
@@ -27,6 +27,7 @@ from evaluation.metrics.ranking import Matched
 from evaluation.metrics.run import Flags, Floats, Run
 from evaluation.metrics.scoring import PerQuery, case_of, counts, value_of
 from evaluation.metrics.standings import Standing, standings, task_means
+from evaluation.scores import aspects
 from evaluation.scores.matched import MatchedPool
 from evaluation.scores.models import DomainScore, ScoreSheet
 from evaluation.scores.services import GoldView, gold_in
@@ -47,8 +48,23 @@ PERFORMANCE: Mapping[str, Callable[[Case, int | None], Values]] = {
 MAX_SYSTEMS = 40
 
 
-def holes_of(cases: Mapping[int, Case], names: Mapping[int, str], *, seed: int) -> dict[str, Any]:
-    """Everything about one domain, as JSON; `cases` by run are of one gold."""
+# The same of aspects, in the view that holds machine gold.
+OF_ASPECTS: Mapping[str, Callable[[Case, int | None], Values]] = {
+    "aspect_recall@10": novelty.aspect_recall
+}
+
+
+def holes_of(
+    cases: Mapping[int, Case],
+    names: Mapping[int, str],
+    *,
+    seed: int,
+    of_aspects: Sequence[Case] = (),
+) -> dict[str, Any]:
+    """Everything about one domain, as JSON; `cases` by run are of one gold.
+
+    `of_aspects` are the same runs by the gold of measures of aspects (scores/aspects.py).
+    """
     runs = list(cases)
     ordered = [cases[run] for run in runs]
     found = found_holes(ordered, DEPTH)
@@ -74,27 +90,33 @@ def holes_of(cases: Mapping[int, Case], names: Mapping[int, str], *, seed: int) 
         ],
         "reach": [each.tolist() for each in reached],
         "growth": mean_growth(found, seed=seed, orders=ORDERS),
-        "aspect_growth": _aspect_growth(case, found, seed),
-        "marginal": _marginal(ordered, found, seed),
+        "aspect_growth": _aspect_growth(of_aspects, seed),
+        "marginal": _marginal(ordered, found, seed, of_aspects),
     }
 
 
-def _aspect_growth(case: Case, found: Flags, seed: int) -> list[float | None] | None:
+def _aspect_growth(cases: Sequence[Case], seed: int) -> list[float | None] | None:
     """Growth in which a hole counts as much as its aspects weigh; None without aspects."""
-    if case.gold.aspects is None or not len(case.gold.aspects.row):
+    if not cases:
         return None
-    weights = aspect_weights(case)
+    found, weights = found_holes(cases, DEPTH), aspect_weights(cases[0])
     if not weights[found.any(axis=0)].any():
         return None
     return mean_growth(found, seed=seed, orders=ORDERS, weights=weights)
 
 
-def _marginal(cases: list[Case], found: Flags, seed: int) -> dict[str, list[float | None]] | None:
+def _marginal(
+    cases: Sequence[Case], found: Flags, seed: int, of_aspects: Sequence[Case]
+) -> dict[str, list[float | None]] | None:
     if len(cases) > MAX_SYSTEMS:
         return None
+    measured = {name: (cases, found, compute) for name, compute in PERFORMANCE.items()}
+    if of_aspects:
+        reached = found_holes(of_aspects, DEPTH)
+        measured |= {name: (of_aspects, reached, compute) for name, compute in OF_ASPECTS.items()}
     return {
-        name: mean_marginal(cases, found, partial(_mean, compute), seed=seed, orders=ORDERS)
-        for name, compute in PERFORMANCE.items()
+        name: mean_marginal(rows, holes, partial(_mean, compute), seed=seed, orders=ORDERS)
+        for name, (rows, holes, compute) in measured.items()
     }
 
 
@@ -220,7 +242,17 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
             for each in metrics:
                 values[view][each.name].append(_table(found, each.name, len(gold)))
             if view == GoldView.REFINED and cases and not pool and profile is STRICT:
-                holes[name] = holes_of(cases, {run.pk: run.name for run in runs}, seed=SEED)
+                names = {run.pk: run.name for run in runs}
+                support = aspects.read_support(shown, domain)
+                by_aspects = aspects.gold_with(records, domain, support, shown)
+                found_by = aspects.cases_with(lists, by_aspects) if by_aspects else {}
+                weighed = [each[Family.ASPECT] for each in found_by.values()]
+                if not weighed and gold.aspects is not None and len(gold.aspects.row):
+                    weighed = list(cases.values())  # of subtopics
+                holes[name] = holes_of(cases, names, seed=SEED, of_aspects=weighed)
+                if found_by:
+                    by = aspects.measured(found_by, names, records, support)
+                    holes[name]["aspects"] = by
     if not domains:
         raise Refused("No run ranks a query that has gold. There is nothing to score.")
     boards = {} if pool else {view: _board(runs, metrics, values[view]) for view in GoldView}

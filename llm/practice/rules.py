@@ -28,6 +28,7 @@ _OWN = re.compile(
 )
 _OTHER = re.compile(r"^(Agent \S+), (?:opening position|round \d+):[ \t]*(.*)", re.MULTILINE)
 _FIRST = re.compile(r"^Agent \S+(?: \(You\))?, [^:\n]*:[ \t]*(.*)", re.MULTILINE)
+_PERSON = re.compile(r"^A person who judged the chunk, [^:\n]*: (Yes|No)\b", re.MULTILINE)
 _LABELLED = re.compile(r"(?:Yes|No)\b")
 # What the order, an ally and a history without labels move (docs/protocol.md 8).
 _STEP: Final = 0.05
@@ -77,12 +78,15 @@ def find_material(messages: Sequence[Mapping[str, object]]) -> Material | None:
         if message.get("role") != "user" or not isinstance(text, str):
             continue
         blocks = read_blocks(text)
+        chunk = blocks.get("chunk", "")
         if blocks.keys() & {"chunk", "page", "passage", "reference"}:
-            answers = (part.strip() for part in _NUMBER.split(blocks.get("answer", "")))
+            # Of a debate on an aspect its text is what the chunk may support.
+            supported = blocks.get("answer") or (blocks.get("aspect", "") if chunk else "")
+            answers = (part.strip() for part in _NUMBER.split(supported))
             return Material(
                 query=blocks.get("query", ""),
                 answers=tuple(filter(None, answers)),
-                chunk=blocks.get("chunk", ""),
+                chunk=chunk,
                 history=blocks.get("history", ""),
                 page=blocks.get("page", ""),
                 named=tuple(read_named(text)),
@@ -131,13 +135,16 @@ def read_position(history: str) -> Position:
     stance = _said_yes(own["said"])
     allies = sum(_said_yes(said) == stance for said in others.values())
     first = _FIRST.search(history)
+    # A person's word weighs as two agents'.
+    people = [2 * _STEP if said == "No" else -2 * _STEP for said in _PERSON.findall(history)]
+    doubt = _STEP if first and not _said_yes(first[1]) else 0.0
     trust = 0.0 if _LABELLED.match(own["said"]) else _STEP
     return Position(
         round=int(own["round"] or 0) + 1,
         stance=stance,
         others=tuple(others),
         agreed=allies == len(others),
-        doubt=_STEP if first and not _said_yes(first[1]) else 0.0,
+        doubt=doubt + sum(people),
         trust=trust + _STEP * allies,
     )
 
@@ -339,6 +346,8 @@ def _confidence(overlap: float, *, turning_point: float) -> float:
 ROLES: Final[dict[str, Role]] = {
     "debate_turn": debate_turn,
     "solo_turn": debate_turn,
+    "aspect_turn": debate_turn,
+    "aspect_adjudication": adjudication,
     "adjudication": adjudication,
     "is_supported": is_supported,
     "graded": _by_overlap(_graded),

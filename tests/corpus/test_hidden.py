@@ -29,28 +29,27 @@ MATERIAL = {route: name for name, routes in HIDDEN.items() for route in routes}
 # Of what admins and reviewers read and annotators do not, the rest: figures over many, forms,
 # texts, people, money, and work that somebody was given.
 _REST = """
-adjudication-next agent-board agent-board-csv agent-calibration agent-calibration-csv
-agent-forecast agent-items agent-run agent-run-new agent-runs agreement agreement-of
-agreement-table answer-forecast answer-items answer-pair answer-pair-next answer-rate answer-run
-answer-run-new answer-runs archive assignment assignments call-totals call-totals-csv calls
-chain chain-csv chain-effects chain-new chains
-calls-csv checklist cleaning cleaning-forecast cleaning-new cleaning-pages cleaning-report
-cleaning-rows cleaning-table cleaning-violation cleaning-violation-next cleaning-violations
-cleanings comparison comparison-report comparison-table comparisons debate-run debate-run-adoption
-debate-run-forecast debate-run-new debate-run-report debate-run-room debate-run-spending
-debate-run-table debate-runs endpoints expansion expansion-forecast expansion-items expansion-new
-expansion-query expansions experiment experiment-csv experiments grade-run grade-runs
-hint-run hint-runs import import-folder import-run imports invited judge-report judge-run
-judge-runs judge-samples judge-table label-checks noise-check noise-checks panel panel-hints
-panel-new panel-table people person pipeline pipeline-forecast pipeline-grid pipeline-means
-pipeline-new pipelines pool pool-build pool-builds pool-new pool-pairs pools progress
-progress-csv prompts push qualification-people qualification-rule qualification-rules query-source
-query-sources query-wordings quotas
-rag-board rag-board-csv rag-forecast rag-grade-forecast rag-run rag-run-new rag-runs release
-release-changelog release-pushes releases rerank-forecast rerank-run rerank-run-new rerank-runs
-rescoring run-computation run-computations short-answers
-spending spot-checks version version-passage version-search version-take-up version-work versions
-voting voting-arms voting-pay voting-plan webhook webhooks wordings
+adjudication-next agent-board agent-board-csv agent-calibration agent-calibration-csv agent-forecast
+agent-items agent-run agent-run-new agent-runs agreement agreement-of agreement-table
+answer-forecast answer-items answer-pair answer-pair-next answer-rate answer-run answer-run-new
+answer-runs archive assignment assignments call-totals call-totals-csv calls calls-csv chain
+chain-csv chain-effects chain-new chains checklist cleaning cleaning-forecast cleaning-new
+cleaning-pages cleaning-report cleaning-rows cleaning-table cleaning-violation
+cleaning-violation-next cleaning-violations cleanings comparison comparison-report comparison-table
+comparisons debate-run debate-run-adoption debate-run-forecast debate-run-new debate-run-rehearing
+debate-run-report debate-run-room debate-run-spending debate-run-table debate-runs endpoints
+expansion expansion-forecast expansion-items expansion-new expansion-query expansions experiment
+experiment-csv experiments grade-run grade-runs hint-run hint-runs holes-next import import-folder
+import-run imports invited judge-report judge-run judge-runs judge-samples judge-table label-checks
+noise-check noise-checks panel panel-hints panel-new panel-table people person pipeline
+pipeline-forecast pipeline-grid pipeline-means pipeline-new pipelines pool pool-build pool-builds
+pool-new pool-pairs pools progress progress-csv prompts push qualification-people qualification-rule
+qualification-rules query-source query-sources query-wordings quotas rag-board rag-board-csv
+rag-forecast rag-grade-forecast rag-run rag-run-new rag-runs release release-changelog
+release-pushes releases rerank-forecast rerank-run rerank-run-new rerank-runs rescoring
+run-computation run-computations short-answers spending spot-checks version version-passage
+version-search version-take-up version-work versions voting voting-arms voting-pay voting-plan
+webhook webhooks wordings
 """
 
 

@@ -40,6 +40,8 @@ ROWS: list[tuple[str, Row]] = [
     ("holes", get(MEMBERS)),
     ("holes-csv", get(MEMBERS, 302)),
     ("holes-debate", post(ADMIN, 422)),
+    ("holes-next", get(ADMIN)),
+    ("holes-next", post(ADMIN, 422)),
     ("experiments", get(READERS)),
     ("experiments", post(ADMIN, 422)),
     ("experiment", get(READERS)),
@@ -215,5 +217,7 @@ ROWS: list[tuple[str, Row]] = [
     ("api-published-tables", get(MEMBERS)),
     ("api-published-table", get(MEMBERS, kwargs={"name": "dream-hole10"})),
     ("api-holes", get(MEMBERS, 409)),
+    ("api-holes-next", get(ADMIN)),
+    ("api-holes-next", post(ADMIN, 409)),
     ("api-holes-debate", post(ADMIN, 400)),
 ]

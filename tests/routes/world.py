@@ -48,7 +48,9 @@ from corpus.models import (
     ExpansionRun,
     ImportRun,
     Invitation,
+    Pool,
     PoolBuild,
+    PoolEntry,
     QuerySource,
     RerankRun,
     RunComputation,
@@ -112,6 +114,7 @@ def make_everything(folder: Path) -> SimpleNamespace:
     case = EscalationCase.objects.create(origin="debate:1", query=query, passage=passage)
     batch = open_batch_of(people["annotator"], benchmark, case)
     pool = make_pool(benchmark, (query, passage))
+    of_aspects = Pool.objects.create(benchmark=benchmark, name="gaps", of_aspects=True)
     run = DebateRun.objects.create(
         benchmark=benchmark, pool=pool, name="run", endpoint="practice", model="m"
     )
@@ -238,6 +241,9 @@ def make_everything(folder: Path) -> SimpleNamespace:
         case=case,
         run=run,
         pool=pool,
+        proposal=PoolEntry.objects.create(
+            pool=of_aspects, query=query, passage=passage, aspect=empty.k
+        ),
         pool_build=PoolBuild.objects.create(benchmark=benchmark, runs=[ranked.run_id], depth=10),
         debate=Debate.objects.create(run=run, query=query, passage=passage),
         release=release,
@@ -408,6 +414,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("rerank-", world.reranking),
         ("retrieval-run", world.ranked.run),
         ("ranked-list", world.ranked.run),
+        ("candidate", world.proposal),
         ("pool-build", world.pool_build),
         ("pool", world.pool),
         ("version", world.version),

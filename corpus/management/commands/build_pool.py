@@ -14,7 +14,8 @@ from kit.management.verbs import VerbCommand
 
 class Command(VerbCommand):
     help = (
-        "Build a pool: the union of the first passages of retrieval runs, without the gold. "
+        "Build a pool: the union of the first passages of retrieval runs, without the gold; or "
+        "what may support the aspects of which no run found gold. "
         "Load runs with load_benchmark first."
     )
 
@@ -27,6 +28,9 @@ class Command(VerbCommand):
             "--corpus-version", default="", help="whose runs (default: those of the current one)"
         )
         parser.add_argument("--depth", type=int, default=10, help="passages a query (default: 10)")
+        parser.add_argument(
+            "--aspects", action="store_true", help="for the aspects of which no run found gold"
+        )
         parser.add_argument("--name", default="", help="the pool's name")
         parser.add_argument("--json", action="store_true", help="print the counts as JSON")
 
@@ -37,6 +41,7 @@ class Command(VerbCommand):
             runs=_runs(benchmark, options["corpus_version"], options["runs"]),
             depth=options["depth"],
             name=options["name"],
+            of_aspects=options["aspects"],
             actor=None,
         )
         self._report(pool, as_json=options["json"])

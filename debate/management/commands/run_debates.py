@@ -20,6 +20,7 @@ from debate.lara.services import budget_progress
 from debate.measures import Comparison, compare
 from debate.models import DebateRun, DebateStatus, RunKind
 from debate.references import GOLD, PEOPLE, Reference, judged
+from debate.rehearings.services import rehear
 from debate.runs import from_pairs
 from debate.runs.configuration import LARA_MODES, ModelChoice, role_of
 from debate.runs.configuration import as_json as frozen
@@ -86,6 +87,12 @@ class Command(BaseCommand):
             type=Path,
             help='any other settings, as the API names them: {"kind": ..., "adjudicator": ...}',
         )
+        parser.add_argument(
+            "--again",
+            metavar="RUN",
+            type=int,
+            help="debate the disputes of this run again, with what voters said of them",
+        )
         parser.add_argument("--name", default="", help="the run's name (default: made up)")
         parser.add_argument("--budget", metavar="USD", type=_usd, help="never spend more")
         parser.add_argument("--prompt-version", type=int, help="of the debate prompt")
@@ -98,11 +105,14 @@ class Command(BaseCommand):
         _check(options)
         try:
             with endpoints.practice_if_unconfigured(_role(options["preset"])) as endpoint:
-                plan = _plan(endpoint, options)
-                if options["forecast"]:
-                    self._forecast(plan, as_json=options["json"])
-                    return
-                run = start_planned(plan=plan, actor=None, claimed=True)
+                if options["again"]:
+                    run = _again(options)
+                else:
+                    plan = _plan(endpoint, options)
+                    if options["forecast"]:
+                        self._forecast(plan, as_json=options["json"])
+                        return
+                    run = start_planned(plan=plan, actor=None, claimed=True)
                 DEBATES.drive(run)
         except (Refused, from_pairs.BadPairs) as refusal:
             raise CommandError(str(refusal)) from None
@@ -249,6 +259,15 @@ def _plan(endpoint: endpoints.Endpoint, options: dict[str, Any]) -> Plan:
         name=options["name"],
         budget_usd=options["budget"],
     )
+
+
+def _again(options: dict[str, Any]) -> DebateRun:
+    if not options["benchmark"]:
+        raise CommandError("--again names a run of a benchmark.")
+    found = _benchmark(options["benchmark"]).debate_runs.filter(pk=options["again"]).first()
+    if found is None:
+        raise CommandError(f"{options['benchmark']} has no debate run {options['again']}.")
+    return rehear(run=found, budget_usd=options["budget"], actor=None, claimed=True)
 
 
 def _role(preset: str | None) -> str:

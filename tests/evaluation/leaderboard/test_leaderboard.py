@@ -126,7 +126,7 @@ def test_holes_are_counted_by_system_and_order(ranked) -> None:
     }
     assert len(holes["reach"]) == 10
     assert all(order[-1] == 1 for order in holes["reach"])
-    assert set(holes["marginal"]) == {"hit@10", "nDCG@10", "recall@10"}
+    assert set(holes["marginal"]) == {"hit@10", "nDCG@10", "recall@10", "aspect_recall@10"}
     assert holes["undiscovered"] == 0.0
 
 
@@ -478,7 +478,7 @@ def test_api_gives_the_same(admin, ranked) -> None:
     a, b = run("bm25").pk, run("dense").pk
     found = admin.get(f"/api/b/garden/leaderboard/compare/?a={a}&b={b}&metric=MRR").json()
     assert (found["queries"], set(found["tests"])) == (2, {"paired t", "randomisation"})
-    assert len(admin.get("/api/b/garden/holes/").json()) == 2
+    assert len(admin.get("/api/b/garden/holes/").json()) == 5
     wrong = admin.get("/api/b/garden/leaderboard/?metric=best")
     assert (wrong.status_code, wrong.json()["field"]) == (409, "metric")
     assert len(admin.get("/api/b/garden/leaderboard/published/").json()) == 34

@@ -1,0 +1,57 @@
+"""Where gold of aspects is missing (docs/protocol.md X06): for pools, which ask from the right."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+
+from django.db.models import Q
+
+from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel
+from annotate.workspace.inherited import gold_in
+from corpus.models import CorpusVersion, Query
+from corpus.pools.services import Gap
+
+
+def find_gaps(
+    version: CorpusVersion | None,
+    queries: Sequence[Query],
+    found: Mapping[int, Collection[int]],
+) -> list[Gap]:
+    """Aspects of which no passage that a run found is gold, by the experts or machine gold.
+
+    What is gold of an aspect of the query, was judged for this one (by the practice model does not
+    count) or is before people, need not be asked about.
+    """
+    about = Q(query__in=queries)
+    supporting = _gold_of(version, about)
+    asked: dict[int, set[int]] = defaultdict(set)
+    real = SupportLabel.objects.standing().filter(aspect__query__in=queries, practice=False)
+    for aspect, passage in real.values_list("aspect", "passage"):
+        asked[aspect].add(passage)
+    cases = EscalationCase.objects.filter(about, aspect__isnull=False)
+    for aspect, passage in cases.values_list("aspect", "passage"):
+        asked[aspect].add(passage)
+    machine = real.machine_gold().values_list("aspect", "passage")
+    for aspect, passage in machine:
+        supporting[aspect].add(passage)
+    aspects = list(Aspect.objects.present().filter(about).exclude(content=""))
+    taken: dict[int, set[int]] = defaultdict(set)
+    for each in aspects:
+        taken[each.query_id] |= supporting[each.pk]
+    return [
+        Gap(each.query_id, each.k, each.content, taken[each.query_id] | asked[each.pk])
+        for each in sorted(aspects, key=lambda each: (each.query_id, each.k))
+        if not supporting[each.pk] & set(found.get(each.query_id, ()))
+    ]
+
+
+def _gold_of(version: CorpusVersion | None, about: Q) -> dict[int, set[int]]:
+    """Passages by aspect, as a derived version inherits them."""
+    supporting: dict[int, set[int]] = defaultdict(set)
+    if version is not None and version.is_derived:
+        for aspect, passages in gold_in(version, about=about).by_aspect.items():
+            supporting[aspect].update(passages)
+        return supporting
+    rows = GoldPassage.objects.standing().filter(about)
+    for aspect, passage in rows.values_list("aspect", "passage"):
+        supporting[aspect].add(passage)
+    return supporting

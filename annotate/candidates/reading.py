@@ -1,0 +1,129 @@
+"""What is proposed as gold of aspects, and how each proposal stands, as this person may see it.
+
+A proposal is an entry of a pool about aspects. To who votes no label of a machine is shown before
+people decided the very question (docs/voting.md): they read what retrieval proposed, blind.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from annotate.models import Aspect, CaseStatus, EscalationCase, GoldPassage, SupportLabel
+from corpus.access import Access
+from corpus.judgments.models import PEOPLE
+from corpus.models import Benchmark, Pool, PoolEntry
+
+OPEN, CANDIDATE, CONFLICT, GOLD, REFUSED = "open", "candidate", "conflict", "gold", "no"
+STATES: Final = (
+    (CANDIDATE, "to confirm"),
+    (CONFLICT, "supports several aspects"),
+    (GOLD, "gold of the aspect"),
+    (REFUSED, "does not support it"),
+    (OPEN, "undecided"),
+)
+_SAME: Final = {"aspect__query": OuterRef("query"), "aspect__k": OuterRef("aspect")}
+_HERE: Final = {"passage": OuterRef("passage")}
+
+
+def proposals(benchmark: Benchmark) -> QuerySet[PoolEntry]:
+    """Every (query, aspect, passage) once, the first time it was pooled; aspects that are there."""
+    pools = Pool.objects.filter(benchmark=benchmark, of_aspects=True)
+    rows = PoolEntry.objects.filter(pool__in=pools, aspect__isnull=False)
+    same = {name: OuterRef(name) for name in ("query", "passage", "aspect")}
+    earlier = PoolEntry.objects.filter(pool__in=pools, pk__lt=OuterRef("pk"), **same)
+    present = Aspect.objects.filter(query=OuterRef("query"), k=OuterRef("aspect"), removed_at=None)
+    return rows.filter(~Exists(earlier), Exists(present))
+
+
+def shown_support(access: Access) -> QuerySet[SupportLabel]:
+    """Standing labels of support that this person may see.
+
+    To voters those that people gave; of a question that is open again, none.
+    """
+    rows = SupportLabel.objects.in_benchmark(access.benchmark).standing()
+    if not access.is_voter:
+        return rows
+    cases = EscalationCase.objects.exclude(status=CaseStatus.CLOSED)
+    undecided = cases.filter(aspect=OuterRef("aspect"), passage=OuterRef("passage"))
+    return rows.filter(~Exists(undecided), source__in=PEOPLE)
+
+
+def in_state(access: Access, rows: QuerySet[PoolEntry], state: str) -> QuerySet[PoolEntry]:
+    """Proposals that stand so, as far as this person sees."""
+    labels = shown_support(access)
+    own = labels.filter(**_SAME, **_HERE)
+    yes, no = Exists(own.filter(label=1)), Exists(own.filter(label=0))
+    assigned = GoldPassage.objects.standing().filter(query=OuterRef("query"), **_HERE)
+    is_gold = Exists(assigned.filter(aspect__k=OuterRef("aspect")))
+    others = labels.filter(aspect__query=OuterRef("query"), label=1, **_HERE)
+    others = others.exclude(aspect__k=OuterRef("aspect"))
+    clashes = Exists(others) | Exists(assigned.exclude(aspect__k=OuterRef("aspect")))
+    if state == GOLD:
+        return rows.filter(is_gold)
+    rows = rows.filter(~is_gold)
+    if state == REFUSED:
+        return rows.filter(no)
+    if state == OPEN:
+        return rows.filter(~yes, ~no)
+    return rows.filter(yes, clashes if state == CONFLICT else ~clashes)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One proposal with its aspect, the label shown of it, and other aspects that claim it."""
+
+    entry: PoolEntry
+    aspect: Aspect
+    label: SupportLabel | None
+    is_gold: bool
+    # Numbers of the query's other aspects that the passage supports, too, by gold or by label.
+    rivals: tuple[int, ...]
+
+    @property
+    def state(self) -> str:
+        """One of STATES."""
+        if self.is_gold:
+            return GOLD
+        if self.label is None:
+            return OPEN
+        if not self.label.label:
+            return REFUSED
+        return CONFLICT if self.rivals else CANDIDATE
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the aspect was written anew since the label was given."""
+        return self.label is not None and self.label.aspect_version != self.aspect.version
+
+
+def candidates_of(access: Access, entries: Iterable[PoolEntry]) -> list[Candidate]:
+    """These proposals as they stand."""
+    rows: Sequence[PoolEntry] = list(entries)
+    queries, passages = {each.query_id for each in rows}, {each.passage_id for each in rows}
+    found = Aspect.objects.filter(query__in=queries).select_related("query__domain__benchmark")
+    aspects = {(each.query_id, each.k): each for each in found}
+    labels: dict[Any, dict[int, SupportLabel]] = defaultdict(dict)
+    for label in shown_support(access).filter(aspect__query__in=queries, passage__in=passages):
+        labels[label.passage_id][label.aspect_id] = label
+    gold = GoldPassage.objects.standing().filter(query__in=queries, passage__in=passages)
+    assigned = {(each.query_id, each.passage_id): each.aspect_id for each in gold}
+    candidates = []
+    for entry in rows:
+        aspect = aspects[entry.query_id, entry.aspect or 0]
+        own = [each for each in aspects.values() if each.query_id == entry.query_id]
+        at = assigned.get((entry.query_id, entry.passage_id))
+        of_passage = labels[entry.passage_id]
+        rivals = tuple(
+            each.k
+            for each in sorted(own, key=lambda each: each.k)
+            if each != aspect
+            and each.removed_at is None
+            and (each.pk == at or (each.pk in of_passage and of_passage[each.pk].label == 1))
+        )
+        candidates.append(
+            Candidate(entry, aspect, of_passage.get(aspect.pk), at == aspect.pk, rivals)
+        )
+    return candidates

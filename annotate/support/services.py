@@ -1,0 +1,106 @@
+"""The only writer of labels of support.
+
+Which of two stands follows corpus/judgments/services.py, but that there are no trials: of two
+labels of machines that weigh the same the first stays. For callers that hold the query
+(`lock_queries`).
+"""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from annotate.models import Aspect, SupportLabel
+from corpus.judgments.models import PEOPLE
+from corpus.judgments.services import new_status, strongest
+from corpus.models import Benchmark, Passage, Source, Status
+from kit import audit
+
+
+def record_support(
+    *,
+    aspect: Aspect,
+    passage: Passage,
+    label: int,
+    source: str,
+    provenance: dict[str, Any],
+    actor: User | None = None,
+    round: int | None = None,
+    practice: bool = False,
+) -> SupportLabel:
+    """Add a label and let the stronger one stand."""
+    made = SupportLabel(
+        aspect=aspect,
+        passage=passage,
+        label=label,
+        source=source,
+        round=round,
+        practice=practice,
+        provenance=provenance,
+        aspect_version=aspect.version,
+    )
+    with transaction.atomic():
+        of_pair = SupportLabel.objects.standing().filter(aspect=aspect, passage=passage)
+        standing = of_pair.first()
+        # They weigh as judgments do: by the same columns.
+        is_stronger = (
+            standing is not None and new_status(made, standing) == Status.STANDING  # type: ignore[arg-type]
+        )
+        if standing is not None and is_stronger:
+            # The old row steps down first: the database allows one standing label at any moment.
+            of_pair.update(status=Status.SUPERSEDED)
+            made.save()
+            SupportLabel.objects.filter(pk=standing.pk).update(superseded_by=made)
+        else:
+            made.status = Status.STANDING if standing is None else Status.SUPERSEDED
+            made.superseded_by = standing
+            made.save()
+        _note(made, actor, "label support")
+    return made
+
+
+def withdraw_support(*, label: SupportLabel, actor: User | None) -> None:
+    """Take a standing label back; what would stand without it is added again."""
+    rows = SupportLabel.objects.standing().filter(pk=label.pk)
+    if not rows.update(status=Status.SUPERSEDED):
+        return
+    _note(label, actor, "withdraw support")
+    before = SupportLabel.objects.filter(superseded_by=label)
+    if (earlier := strongest(before)) is not None:  # type: ignore[arg-type]
+        record_support(
+            aspect=label.aspect,
+            passage=label.passage,
+            label=earlier.label,
+            source=earlier.source,
+            provenance={
+                **earlier.provenance,
+                "restored": earlier.provenance.get("restored", earlier.pk),
+            },
+            actor=actor,
+            round=earlier.round,
+            practice=earlier.practice,
+        )
+
+
+def machines_said(benchmark: Benchmark) -> bool:
+    """Whether a label of a machine stands."""
+    rows = SupportLabel.objects.in_benchmark(benchmark).standing().order_by()
+    return rows.exclude(source__in=PEOPLE).exists()
+
+
+def experts_support(aspect: Aspect, passage: Passage) -> SupportLabel | None:
+    """The expert's label that stands, if any."""
+    rows = SupportLabel.objects.standing().filter(aspect=aspect, passage=passage)
+    return rows.filter(source=Source.EXPERT).first()
+
+
+def _note(label: SupportLabel, actor: User | None, verb: str) -> None:
+    scope = label.aspect.query.domain.benchmark.slug
+    data = {
+        "aspect": label.aspect_id,
+        "passage": label.passage_id,
+        "label": label.label,
+        "source": label.source,
+        "status": label.status,
+    }
+    audit.record(actor=actor, verb=verb, target=label, scope=scope, data=data)

@@ -1,0 +1,196 @@
+"""Debating cases again with what voters said, and what that changed (docs/protocol.md X07).
+
+Only of cases that votes have closed: how an open one stands is shown to nobody. Agents read the
+words and the label of the vote, and nothing of who gave it. What they say then is compared, and is
+neither a vote nor a label: such a run is a trial that nobody can adopt.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import replace
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count
+
+from annotate.models import CaseStatus, Vote
+from corpus.lists import unused_name
+from corpus.models import Pool, PoolEntry, Source
+from debate.models import Debate, DebateRun, Rehearing, RunKind
+from debate.rehearings.models import STOP
+from debate.runs.configuration import ASPECTS
+from debate.runs.figures import pairs_url
+from debate.runs.kinds import config_of
+from debate.runs.services import start_run
+from kit import audit
+from kit.errors import Refused
+from kit.lists.report_tables import Cell, ReportTable, percent, text
+from kit.stats.proportions import proportion
+from llm import endpoints
+
+KIND = "people's reasons"
+
+
+def unheard(run: DebateRun) -> dict[int, Vote]:
+    """By debate of the run the next vote whose reason its agents have not read.
+
+    The earliest with a label and a reason on a case that votes closed; none of a case that was
+    debated again STOP times.
+    """
+    people = (Source.HUMAN.value,)
+    debates = run.debates.filter(case__status=CaseStatus.CLOSED).select_related(
+        "case__judgment", "case__support"
+    )
+    by_case = {
+        each.case_id: each.pk for each in debates if each.case and each.case.decided_by in people
+    }
+    times = dict(
+        Rehearing.objects.filter(case__in=by_case)
+        .order_by()
+        .values_list("case")
+        .annotate(Count("pk"))
+    )
+    votes = Vote.objects.standing().filter(case__in=by_case, label__isnull=False)
+    votes = votes.exclude(reason="").exclude(pk__in=Rehearing.objects.values("vote"))
+    found: dict[int, Vote] = {}
+    for vote in votes.order_by("pk"):
+        if vote.reason.strip() and times.get(vote.case_id, 0) < STOP:
+            found.setdefault(by_case[vote.case_id], vote)
+    return found
+
+
+def rehear(
+    *, run: DebateRun, budget_usd: Decimal | None = None, actor: User | None, claimed: bool = False
+) -> DebateRun:
+    """Debate the run's disputes again, each with the reason of one more vote.
+
+    By the run's own agents, rounds and prompts; no adjudicator rules. Raises Refused for a run
+    that goes on or is no debate, where nothing is left to be heard, and what `start_run` raises.
+    """
+    if run.kind != RunKind.DEBATE or run.reheard_of_id:
+        raise Refused("Only the disputes of a debate run are debated again with people's reasons.")
+    if not run.is_over:
+        raise Refused("This run goes on; wait until it is over.")
+    config = replace(
+        config_of(run), trial=True, adjudicator=None, continue_to=0, audit=0, decoys=0, canaries=0
+    )
+    with transaction.atomic():
+        # One at a time: a vote is heard once.
+        DebateRun.objects.select_for_update().get(pk=run.pk)
+        votes = unheard(run)
+        if not votes:
+            raise Refused(
+                "No reason is left to be heard: votes on decided cases of this run have none, or "
+                f"the agents have read them, or their cases were debated {STOP} times again."
+            )
+        made = start_run(
+            benchmark=run.benchmark,
+            pool=_pool(run, votes),
+            endpoint=endpoints.get(run.endpoint),
+            actor=actor,
+            name=f"{run.name[:90]}, people heard",
+            config=config,
+            prompt_version=None if config.about == ASPECTS else run.prompt_version,
+            budget_usd=budget_usd,
+            claimed=claimed,
+            reheard_of=run,
+        )
+        _link(run, made, votes)
+        data = {"run": made.pk, "cases": len(votes)}
+        scope = run.benchmark.slug
+        audit.record(actor=actor, verb="debate again", target=run, scope=scope, data=data)
+    return made
+
+
+def _pool(run: DebateRun, votes: Collection[int]) -> Pool:
+    taken = Pool.objects.filter(benchmark=run.benchmark).values_list("name", flat=True)
+    pool = Pool.objects.create(
+        benchmark=run.benchmark,
+        name=unused_name(f"Disputes of run {run.pk} with people's reasons", taken)[:120],
+        corpus_version_id=run.pool.corpus_version_id,
+        of_aspects=run.pool.of_aspects,
+        provenance={"kind": KIND, "run": run.pk, "pairs": len(votes)},
+    )
+    PoolEntry.objects.bulk_create(
+        PoolEntry(
+            pool=pool,
+            query_id=each.query_id,
+            passage_id=each.passage_id,
+            aspect=each.aspect.k if each.aspect else None,
+        )
+        for each in run.debates.filter(pk__in=votes).select_related("aspect").order_by("pk")
+    )
+    return pool
+
+
+def _link(run: DebateRun, made: DebateRun, votes: dict[int, Vote]) -> None:
+    times: dict[int, int] = defaultdict(int)
+    for case in Rehearing.objects.filter(case__in=[v.case_id for v in votes.values()]).values_list(
+        "case", flat=True
+    ):
+        times[case] += 1
+    old = {_asked(each): votes[each.pk] for each in run.debates.filter(pk__in=votes)}
+    Rehearing.objects.bulk_create(
+        Rehearing(
+            debate=each,
+            case_id=old[_asked(each)].case_id,
+            vote=old[_asked(each)],
+            number=times[old[_asked(each)].case_id] + 1,
+        )
+        for each in made.debates.order_by("pk")
+        if _asked(each) in old
+    )
+
+
+def _asked(debate: Debate) -> tuple[int, int, int | None]:
+    return debate.query_id, debate.passage_id, debate.aspect_id
+
+
+def rehearing_sheet(run: DebateRun) -> ReportTable:
+    """What people's reasons changed in a run that heard them, and how often people were right."""
+    rows = list(Rehearing.objects.filter(debate__run=run).select_related("debate", "case", "vote"))
+    votes = Vote.objects.filter(pk__in=[each.vote_id for each in rows]).with_expert()
+    experts: dict[int, int | None] = {
+        each.pk: each.expert  # type: ignore[attr-defined]
+        for each in votes
+    }
+    ended = [each for each in rows if each.debate.status != "waiting"]
+    agreed = [each for each in ended if each.debate.label is not None]
+    followed = [each for each in agreed if each.debate.label == each.vote.label]
+    known = [each for each in rows if experts.get(each.vote_id) is not None]
+    right = [each for each in known if experts[each.vote_id] == each.vote.label]
+    turned = [each for each in agreed if each in known]
+    to = pairs_url(run)
+
+    def share(name: str, hits: int, of: int, **at: str) -> tuple[Cell, ...]:
+        url = to(**at) if at else ""
+        return text(name), Cell(hits, url=url), Cell(of), percent(proportion(hits, of))
+
+    return ReportTable(
+        name="rehearing",
+        title="What people’s reasons changed",
+        header=("What", "Cases", "Of", "Share"),
+        rows=(
+            share("Agents agree now", len(agreed), len(ended), status="agreed"),
+            share("… with the person they heard", len(followed), len(agreed)),
+            share(
+                "… with the majority of people",
+                sum(each.debate.label == each.case.label for each in agreed),
+                len(agreed),
+            ),
+            share("People heard were right", len(right), len(known)),
+            share(
+                "Agents are right where they agree now",
+                sum(each.debate.label == experts[each.vote_id] for each in turned),
+                len(turned),
+            ),
+        )
+        if rows
+        else (),
+        notes=(
+            "Disputes that votes have closed, debated again with one more voter’s reason, without "
+            "a name. Right: as an expert labelled it too. What agents say here is no label and no "
+            f"vote; a case is debated again {STOP} times at most.",
+        ),
+    )

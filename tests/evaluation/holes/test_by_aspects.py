@@ -1,0 +1,163 @@
+"""Holes by aspects, where gold is thin, and the labels that help most (docs/protocol.md X07)."""
+
+import json
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel
+from annotate.support.services import record_support
+from corpus.models import Pool, PoolEntry
+from evaluation.holes.next_labels import chances, next_labels, pool_next
+from evaluation.holes.views import aspect_tables, growth_table
+from evaluation.scores import sheets
+from kit.errors import Refused
+from tests.annotate.world import signed_in
+from tests.factories import (
+    make_benchmark,
+    make_gold,
+    make_member,
+    make_passage,
+    make_query,
+    make_ranking,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def garden() -> Any:
+    """Aspects of 3 and 1: the gold supports the second; agents say that "near" does the first."""
+    benchmark = make_benchmark()
+    query = make_query(benchmark)
+    first = Aspect.objects.create(query=query, k=1, content="Of light.", weight=3)
+    second = Aspect.objects.create(query=query, k=2, content="Of wax.", weight=1)
+    gold, near = make_passage(benchmark, "gold"), make_passage(benchmark, "near")
+    make_gold(query, gold)
+    GoldPassage.objects.create(aspect=second, query=query, passage=gold)
+    make_ranking(query, "near", "gold", name="one", scores=[2, 1])
+    make_ranking(query, "gold", name="two", scores=[1])
+    record_support(aspect=first, passage=near, label=1, source="debate", provenance={})
+    return benchmark
+
+
+def proposed(benchmark: Any, *rows: tuple[str, int]) -> None:
+    """Proposals (passage, aspect) at ranks 1, 2, ..."""
+    query = Aspect.objects.get(k=1).query
+    pool = Pool.objects.create(benchmark=benchmark, name="gaps", of_aspects=True)
+    for rank, (pid, k) in enumerate(rows, start=1):
+        known = query.domain.passages.filter(pid=pid).first()
+        PoolEntry.objects.create(
+            pool=pool,
+            query=query,
+            passage=known or make_passage(benchmark, pid),
+            aspect=k,
+            systems=[{"system": "one", "rank": rank, "score": None}],
+        )
+
+
+def scored(benchmark: Any) -> Any:
+    sheet = sheets.request_sheet(benchmark=benchmark, actor=None, claimed=True)
+    sheets.carry_out(sheet)
+    sheet.refresh_from_db()
+    return sheet
+
+
+def test_machine_gold_counts_in_measures_of_aspects_alone(garden) -> None:
+    sheet = scored(garden)
+    found = sheet.holes["biology"]
+    one, two = found["aspects"]["systems"]
+    assert one["aspect_hole@10"] == pytest.approx(0.75 / 10)  # 3 / (3 + 1), of ten places
+    assert one["new_aspect@10"] == pytest.approx(0.75)
+    assert one["aspect_recall@25"] == pytest.approx(1.0)
+    assert two["aspect_recall@25"] == pytest.approx(0.25)
+    # No label of the pair: to all other measures it is no hole.
+    assert found["holes"] == 0
+    board = sheet.boards["views"]["refined"]
+    assert [row["mean"] for row in board["hole@10"]] == [0.0, 0.0]
+    assert board["aspect_recall@25"][0]["mean"] == pytest.approx(0.25)
+
+
+def test_growth_and_contribution_by_aspects_see_it_too(garden) -> None:
+    found = scored(garden).holes["biology"]
+    # One alone finds all: beside it the other adds nothing; the other alone holds an empty set.
+    assert found["aspect_growth"] == [None, 0.0]
+    # Held out, "one" moves its recall of aspects by the .75 that only it finds, "two" by none.
+    assert found["marginal"]["aspect_recall@10"][0] == pytest.approx(0.75 / 2)
+    assert "contribution to aspect_recall@10 of one more" in growth_table("biology", found).header
+
+
+def test_the_board_names_the_thinnest_domain_and_aspects(garden) -> None:
+    SupportLabel.objects.all().delete()
+    systems, domains, thinnest = aspect_tables(scored(garden))
+    assert [cell.value for cell in domains.rows[0]][:5] == ["biology", 2, 1, 0, 1]
+    assert domains.rows[0][7].value == pytest.approx(0.75)  # the weight without any gold
+    assert [row[0].value for row in thinnest.rows] == ["biology-1-a1", "biology-1-a2"]
+    assert [row[5].value for row in thinnest.rows] == ["no", "yes"]
+    assert len(systems.rows) == 2
+
+
+def test_what_people_judge_now_counts_in_no_score(garden) -> None:
+    label = SupportLabel.objects.get()
+    EscalationCase.objects.create(
+        origin="audit:1:1",
+        kind="audit",
+        query=label.aspect.query,
+        passage=label.passage,
+        aspect=label.aspect,
+    )
+    assert scored(garden).holes["biology"]["aspects"]["machine_passages"] == 0
+
+
+def test_voters_read_no_board_that_holds_what_machines_said(garden) -> None:
+    voter, reviewer = (make_member(garden, name, name) for name in ("annotator", "reviewer"))
+    scored(garden)
+    assert signed_in(voter).get("/b/demo/holes/").status_code == 403
+    assert signed_in(voter).get("/api/b/demo/holes/").status_code == 403
+    page = signed_in(reviewer).get("/b/demo/holes/")
+    assert "The thinnest aspects" in page.content.decode()
+    tables = signed_in(reviewer).get("/api/b/demo/holes/").json()
+    assert [t["name"] for t in tables][2:] == [
+        "aspect-systems",
+        "aspect-domains",
+        "aspect-thinnest",
+    ]
+
+
+def test_next_labels_gain_by_chance_share_and_what_is_there(garden) -> None:
+    SupportLabel.objects.all().delete()
+    proposed(garden, ("near", 1), ("far", 2), ("wide", 1))
+    found = [(each.entry.passage.pid, each.gain) for each in next_labels(garden, 10)]
+    assert [pid for pid, _ in found] == ["near", "wide", "far"]
+    # Nobody judged any: a chance of .5. The second for a1 counts what the first is likely to bring.
+    expected = [0.5 * 0.75, 0.5 * 0.75 * 0.5**0.5, 0.5 * 0.25 * 0.5]
+    assert [gain for _, gain in found] == pytest.approx(expected)
+
+
+def test_chances_follow_from_labels_by_rank(garden) -> None:
+    proposed(garden, ("near", 1), ("far", 1))
+    far = PoolEntry.objects.get(passage__pid="far").passage
+    first = Aspect.objects.get(k=1)
+    record_support(aspect=first, passage=far, label=0, source="debate", provenance={})
+    assert chances(garden)[:3] == [2 / 3, 1 / 3, 1 / 2]  # rank 1: one yes; 2 to 3: one no; none
+    assert next_labels(garden) == []  # both are judged
+    with pytest.raises(Refused, match="Every proposal was judged"):
+        pool_next(benchmark=garden, count=5, actor=None)
+
+
+def test_they_become_a_pool_by_page_api_and_command(garden, capsys) -> None:
+    proposed(garden, ("wide", 1), ("far", 2))
+    admin = signed_in(make_member(garden, "admin", "admin"))
+    assert "biology-1-a1" in admin.get("/b/demo/holes/next/").content.decode()
+    assert admin.post("/b/demo/holes/next/", {"count": 0}).status_code == 422
+    assert admin.post("/b/demo/holes/next/", {"count": 1}).status_code == 302
+    pool = Pool.objects.first()
+    assert pool is not None
+    assert [(e.passage.pid, e.aspect) for e in pool.entries.all()] == [("wide", 1)]
+    rows = admin.get("/api/b/demo/holes/next/?count=1").json()["rows"]
+    assert rows[0][2]["value"] == "wide"
+    made = admin.post("/api/b/demo/holes/next/", {"count": 2}, content_type="application/json")
+    assert made.status_code == 201
+    call_command("next_labels", "demo", count=1, pool="best", json=True)
+    assert json.loads(capsys.readouterr().out)["pool"] == Pool.objects.get(name="best").pk
