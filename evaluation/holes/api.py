@@ -10,7 +10,7 @@ from corpus.access import enter
 from corpus.models import RetrievalRun, Role
 from corpus.pools.services import MAX_DEPTH
 from evaluation.holes.debates import debate_holes
-from evaluation.holes.views import all_growth, holes_leaderboard
+from evaluation.holes.views import all_growth, corrected_of, holes_leaderboard
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.api import sheet_of
 from evaluation.scores.services import enter_scored
@@ -38,15 +38,17 @@ class StartedSerializer(serializers.Serializer):
 
 
 class Holes(Route):
-    """Hole@10 by system, and how the find grows over ten seeded orders."""
+    """Hole@10 by system, how the find grows over ten seeded orders, and holes as audits correct
+    them."""
 
     pagination_class = None
 
     @extend_schema(responses=ReportTableSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        sheet = sheet_of(request, enter_scored(self.person(), slug))
+        access = enter_scored(self.person(), slug)
+        sheet = sheet_of(request, access)
         board = leaderboard.as_table(holes_leaderboard(sheet))
-        return Response(as_data([board, all_growth(sheet)]))
+        return Response(as_data([board, all_growth(sheet), *corrected_of(access)]))
 
 
 class HolesDebate(Route):

@@ -14,6 +14,8 @@ from django.views.decorators.http import require_GET, require_POST
 from corpus.access import Access, enter
 from corpus.models import CorpusVersion, RetrievalRun, Role
 from corpus.pools.services import MAX_DEPTH
+from debate.audits.correcting import corrected_holes
+from debate.models import RunKind
 from evaluation.holes.debates import debate_holes
 from evaluation.leaderboard.services import Leaderboard, Line, leaderboard_of
 from evaluation.leaderboard.views import sheet_context, version_of
@@ -121,6 +123,16 @@ def all_growth(sheet: ScoreSheet) -> ReportTable:
     return ReportTable("growth", "Growth of holes", ("domain", *header), tuple(rows))
 
 
+def corrected_of(access: Access) -> list[ReportTable]:
+    """The holes that adopted labels hold, corrected by blind audits; for those alone who may know
+    what was audited, and none where nothing was."""
+    if not access.is_admin and (access.is_voter or not access.is_reviewer):
+        return []
+    runs = access.benchmark.debate_runs.exclude(kind__in=(RunKind.FILTER, RunKind.HUMAN_ONLY))
+    table = corrected_holes([run for run in runs.order_by("pk") if not run.is_provisional])
+    return [table] if table.rows else []
+
+
 def _at(values: Sequence[float | None], place: int) -> float | None:
     return values[place] if place < len(values) else None
 
@@ -208,6 +220,7 @@ def _context(request: HttpRequest, access: Access, form: HoleDebateForm | None) 
         "of_board": urlencode({"metric": "hole@10", **own}),
         "chart": heat_of(access.benchmark.slug, board, own) if board else None,
         "domains": domains_of(sheet) if sheet else [],
+        "corrected": corrected_of(access),
         "form": form,
         "back": "holes",
     }
