@@ -98,9 +98,9 @@ def _read(runs: Sequence[DebateRun]) -> tuple[dict[_Kind, int], dict[_Kind, list
         drawn = Q(pk__in=items.values("debate"))
         counted = pairs.filter(drawn | is_untouched()).order_by().values_list("label", "gold")
         for label, gold, count in counted.annotate(n=Count("pk")):
-            sizes[_Kind(run.pk, label, gold)] = count
+            sizes[_Kind(run.pk, label or 0, gold)] = count
         for key, label, gold in pairs.filter(pk__in=decided).values_list("pk", "label", "gold"):
-            found.setdefault(_Kind(run.pk, label, gold), []).append(decided[key] or 0)
+            found.setdefault(_Kind(run.pk, label or 0, gold), []).append(decided[key] or 0)
     return sizes, found
 
 
@@ -117,7 +117,9 @@ def _row(
         pairs = [(said, float(value(label, kind.is_gold))) for label in found.get(kind, ())]
         strata.append(Stratum(sizes[kind], said, pairs))
     mean = corrected_mean(strata)
-    ends = [None if each is None else round(whole * each) for each in (mean.low, mean.high)]
+    value, low, high = (
+        None if each is None else round(whole * each) for each in (mean.value, mean.low, mean.high)
+    )
     return (
         text(name),
         Cell(whole),
@@ -125,7 +127,7 @@ def _row(
         Cell(raw / whole if whole else None, "percent"),
         Cell(mean.n),
         percent(mean),
-        Cell(None if mean.value is None else round(whole * mean.value), "number", *ends),
+        Cell(value, low=low, high=high),
     )
 
 

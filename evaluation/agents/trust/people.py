@@ -184,7 +184,7 @@ def corrected_table(runs: Sequence[AgentRun], judge: JudgeRun) -> ReportTable:
     given: dict[tuple[int, int], list[dict[str, float]]] = {}
     for grade in _grades(judge.benchmark):
         given.setdefault(answer_key(grade.answer.origin), []).append(_points_of(grade))
-    rows = []
+    lines: list[tuple[Cell, ...]] = []
     for run in runs:
         judged = said.get(run.pk, {})
         for name in _POINTS:
@@ -195,7 +195,7 @@ def corrected_table(runs: Sequence[AgentRun], judge: JudgeRun) -> ReportTable:
             if pairs:
                 raw = _mean([each[name] for each in judged.values()])
                 found = corrected_mean([Stratum(len(judged), raw, pairs)])
-                rows.append(
+                lines.append(
                     (
                         text(run.name),
                         text(name),
@@ -213,7 +213,7 @@ def corrected_table(runs: Sequence[AgentRun], judge: JudgeRun) -> ReportTable:
         "drawn by chance over runs and domains. Intervals: Student's t, 95 %, with the finite "
         "population's correction; none where judge and people never differ.",
     )
-    return ReportTable("corrected", "Scores corrected by people", header, tuple(rows), notes)
+    return ReportTable("corrected", "Scores corrected by people", header, tuple(lines), notes)
 
 
 def in_short(found: Beside) -> str:
