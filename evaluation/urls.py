@@ -7,6 +7,7 @@ from evaluation.checklist import views as checklist
 from evaluation.experiments import views as experiments
 from evaluation.finding import views as finding
 from evaluation.holes import views as holes
+from evaluation.judges import views as judges
 from evaluation.published import views as published
 from evaluation.releases import views as releases
 
@@ -31,6 +32,9 @@ urlpatterns = [
     path(f"{_HERE}/leaderboard/systems/", published.known_systems, name="known-systems"),
     path(f"{_TABLES}/", published.published_tables, name="published-tables"),
     path(f"{_TABLES}/<slug:name>/", published.published_table, name="published-table"),
+    path(f"{_HERE}/judges/", judges.judges, name="judges"),
+    path(f"{_HERE}/judges/<slug:name>.csv", judges.judges_table, name="judges-table"),
+    path(f"{_HERE}/judges/files/<slug:kind>/", judges.judges_file, name="judges-file"),
     path(f"{_HERE}/holes/", holes.holes, name="holes"),
     path(f"{_HERE}/holes/growth.csv", holes.holes_csv, name="holes-csv"),
     path(f"{_HERE}/holes/debate/", holes.holes_debate, name="holes-debate"),

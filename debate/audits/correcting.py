@@ -117,7 +117,7 @@ def _row(
         pairs = [(said, float(value(label, kind.is_gold))) for label in found.get(kind, ())]
         strata.append(Stratum(sizes[kind], said, pairs))
     mean = corrected_mean(strata)
-    value, low, high = (
+    number, low, high = (
         None if each is None else round(whole * each) for each in (mean.value, mean.low, mean.high)
     )
     return (
@@ -127,7 +127,7 @@ def _row(
         Cell(raw / whole if whole else None, "percent"),
         Cell(mean.n),
         percent(mean),
-        Cell(value, low=low, high=high),
+        Cell(number, low=low, high=high),
     )
 
 

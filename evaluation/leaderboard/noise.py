@@ -1,6 +1,6 @@
 """Rank intervals from noisy labels: every label drawn anew by the chance that it is right (X08)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import exp
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -99,7 +99,7 @@ def _ranked(check: NoiseCheck, heartbeat: Heartbeat) -> dict[str, Any]:
         key = check.corpus_version_id
         rows = RetrievalRun.objects.filter(benchmark=check.benchmark, corpus_version=key)
         runs = list(rows.order_by("pk"))
-        found_in = _cases(check, runs)
+        found_in = cases_of(check, runs)
         tasks = list(found_in.values())
         numbers = [
             numbers_of(next(iter(cases.values())).gold, domain, rates)
@@ -113,7 +113,7 @@ def _ranked(check: NoiseCheck, heartbeat: Heartbeat) -> dict[str, Any]:
         raise Refused("Ranks need two systems that rank every domain.")
     found = rank_intervals(
         [[task[run.pk] for run in inside] for task in tasks],
-        lambda case: _mean(metric, case),
+        lambda case: mean_of(metric, case),
         truth=drawn_truth(
             [next(iter(task.values())).gold.label for task in tasks],
             numbers,
@@ -138,7 +138,7 @@ def _ranked(check: NoiseCheck, heartbeat: Heartbeat) -> dict[str, Any]:
     }
 
 
-def _cases(check: NoiseCheck, runs: list[RetrievalRun]) -> dict[Domain, dict[int, Case]]:
+def cases_of(check: NoiseCheck, runs: Sequence[RetrievalRun]) -> dict[Domain, dict[int, Case]]:
     """By domain that has a mean: of each run its list under the gold."""
     metric = read_metric(check.metric)
     version = stored(check.benchmark, check.corpus_version_id)
@@ -157,7 +157,7 @@ def _cases(check: NoiseCheck, runs: list[RetrievalRun]) -> dict[Domain, dict[int
             for pk, each in lists.items()
             if each is not None
         }
-        if cases and any(_mean(metric, case) is not None for case in cases.values()):
+        if cases and any(mean_of(metric, case) is not None for case in cases.values()):
             found[domain] = cases
     return found
 
@@ -192,6 +192,6 @@ def marks_for(access: Access, board: Leaderboard, sheet: ScoreSheet) -> Marks:
     return Marks(check, places)
 
 
-def _mean(metric: Metric, case: Case) -> float | None:
+def mean_of(metric: Metric, case: Case) -> float | None:
     """The mean over queries that have a value; below every mean where none has."""
     return metric.measure.compute(case, metric.k, **metric.options).mean

@@ -21,6 +21,7 @@ from evaluation.content import inherited_view
 from evaluation.content.view import View
 from evaluation.exporters.faults import MAX_PLACES, Fault, Place
 from evaluation.exporters.names import aspect_id
+from evaluation.releases.families import shared_families, told
 from evaluation.verification.copies import WITHOUT_TEXT
 from evaluation.verification.rows import Difference
 from kit.stats.results import Estimate
@@ -226,6 +227,13 @@ def agreement_fault(kappa: Estimate | None, bar: float | None) -> list[Fault]:
     if bar is None or kappa is None or (kappa.value is not None and kappa.value >= bar):
         return []
     return [Fault("agreement_below_bar", 1, ())]
+
+
+def family_fault(benchmark: Benchmark) -> list[Fault]:
+    """Model families that label or judge here and are measured as well."""
+    found = shared_families(benchmark)
+    places = tuple({"name": told(*each)} for each in list(found.items())[:MAX_PLACES])
+    return [Fault("shared_family", len(found), places)] if found else []
 
 
 def audit_fault(benchmark: Benchmark) -> list[Fault]:

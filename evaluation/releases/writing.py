@@ -35,6 +35,7 @@ from evaluation.releases.findings import (
     agreement_fault,
     audit_fault,
     database_faults,
+    family_fault,
     label_checks,
     renamed_as_inherited,
     unconfirmed_faults,
@@ -246,6 +247,7 @@ def write_release(
             *builder.faults,
             *agreement_fault(agreement[1], bar),
             *audit_fault(benchmark),
+            *family_fault(benchmark),
             *unconfirmed_faults(view),
         ]
     )

@@ -34,7 +34,7 @@ MEASURES: Final[dict[str, tuple[str, Sequence[float]]]] = {
     "completeness": ("Completeness: 1 to 5", tuple(POINTS)),
     "quality": ("Quality: 1 to 5", tuple(POINTS)),
 }
-_POINTS: Final = ("completeness", "quality")
+ON_POINTS: Final = ("completeness", "quality")
 
 
 def draw_sample(
@@ -124,13 +124,13 @@ def beside(judge: JudgeRun) -> Beside:
     pairs: dict[str, dict[tuple[Hashable, int], tuple[float, float]]] = {n: {} for n in MEASURES}
     answers: set[tuple[int, int]] = set()
     unjudged = 0
-    for grade in _grades(judge.benchmark):
+    for grade in grades_of(judge.benchmark):
         key, who = answer_key(grade.answer.origin), grade.grader_id
         verdict = next((each for each in said.get(key, ()) if each.quality is not None), None)
         unjudged += verdict is None
         if verdict is not None:
             answers.add(key)
-        for measure, label in _points_of(grade).items():
+        for measure, label in points_of(grade).items():
             people[measure][key, who] = label
             if verdict is not None:
                 pairs[measure][key, who] = (getattr(verdict, measure), label)
@@ -179,15 +179,15 @@ def corrected_table(runs: Sequence[AgentRun], judge: JudgeRun) -> ReportTable:
     for key, rows in verdicts_by(judge).items():
         known = [row for row in rows if row.quality is not None]
         if known and key[0] in of_run:
-            means = {name: _mean([getattr(row, name) for row in known]) for name in _POINTS}
+            means = {name: _mean([getattr(row, name) for row in known]) for name in ON_POINTS}
             said.setdefault(of_run[key[0]], {})[key] = means
     given: dict[tuple[int, int], list[dict[str, float]]] = {}
-    for grade in _grades(judge.benchmark):
-        given.setdefault(answer_key(grade.answer.origin), []).append(_points_of(grade))
+    for grade in grades_of(judge.benchmark):
+        given.setdefault(answer_key(grade.answer.origin), []).append(points_of(grade))
     lines: list[tuple[Cell, ...]] = []
     for run in runs:
         judged = said.get(run.pk, {})
-        for name in _POINTS:
+        for name in ON_POINTS:
             pairs = [
                 (judged[key][name], _mean([each[name] for each in given[key]]))
                 for key in sorted(judged.keys() & given.keys())
@@ -229,7 +229,7 @@ def in_short(found: Beside) -> str:
     return f"With people, on {found.answers:,} answers, its quadratic κ is: {', '.join(told)}."
 
 
-def _points_of(grade: AnswerGrade) -> dict[str, float]:
+def points_of(grade: AnswerGrade) -> dict[str, float]:
     """What a person's grade says on the scales of the judge."""
     completeness = completeness_of(grade.scores, grade.weights)
     return {"completeness": completeness, "quality": grade.quality}
@@ -253,7 +253,8 @@ def _row(name: str, who: str, found: Estimate, url: str) -> tuple[Cell, ...]:
     )
 
 
-def _grades(benchmark: Benchmark) -> Iterable[AnswerGrade]:
+def grades_of(benchmark: Benchmark) -> Iterable[AnswerGrade]:
+    """What people said of agents' answers and what stands of it."""
     rows = AnswerGrade.objects.standing().filter(
         answer__sample__benchmark=benchmark, answer__origin__startswith=f"{_ORIGIN}:"
     )
