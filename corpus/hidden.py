@@ -46,6 +46,7 @@ HIDDEN: Final[dict[str, tuple[str, ...]]] = {
         *("ranked-list-beside", "api-ranked-list-beside"),
         *("leaderboard-versions-query", "leaderboard-versions-matched"),
         *("release-file", "release-archive", "release-diff"),
+        *("judges-file", "api-judges-file"),
         *("api-release-file", "api-release-archive", "api-release-diff"),
     ),
     "traces of agents": ("agent-trace", "api-agent-trace", "judge-run", "api-judge-verdicts"),

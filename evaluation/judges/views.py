@@ -50,7 +50,8 @@ class FileForm(forms.Form):
 def judges(request: HttpRequest, slug: str) -> HttpResponse:
     """The card of every judge; a POST sets a file of another judge beside what is here."""
     access = enter_unblinded(request.user, slug, *READERS)
-    form = FileForm(request.POST or None, request.FILES or None)
+    given_files = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = FileForm(*given_files)
     beside: list[ReportTable] = []
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data

@@ -223,4 +223,5 @@ def _texts(given: Any, name: str) -> tuple[str, ...] | None:
         return None
     entries = given.values() if isinstance(given, dict) else given
     found = [each.get(name) if isinstance(each, dict) else each for each in entries]
-    return tuple(found) if all(isinstance(each, str) and each for each in found) else None
+    texts = tuple(each for each in found if isinstance(each, str) and each)
+    return texts if len(texts) == len(found) else None
