@@ -46,5 +46,6 @@ NOUNS: dict[str, tuple[str, str]] = {
     "evaluation.agreement": ("Agreement", "How far labels can be trusted."),
     "evaluation.agents": ("Search agents", "What agents find and answer with a retriever."),
     "evaluation.rag": ("RAG", "Answers written from what systems retrieve, and their grades."),
+    "evaluation.judges": ("Judges", "Cards of judges, and TREC AutoJudge's files."),
     "evaluation.releases": ("Releases", "Drafts and final releases, and pushing them."),
 }
