@@ -67,7 +67,8 @@ class Measure:
         """Cohen's kappa, quadratic on scales of more than two values."""
         weights: Weights = "quadratic" if len(self.scale) > 2 else "unweighted"
         kept = [each for each in self.seen if each.is_held_out or not held_out]
-        triples = [(e.key, who, v) for e in kept for who, v in ((0, e.judge), (1, e.other))]
+        both = ((e.key, (("the judge", e.judge), (self.beside, e.other))) for e in kept)
+        triples = [(key, who, value) for key, pair in both for who, value in pair]
         return cohen_kappa(from_triples(triples, categories=self.scale, scores=self.scale), weights)
 
     @property
@@ -125,8 +126,8 @@ def table_of(card: Card) -> ReportTable:
         whole = each.kappa(held_out=False)
         held = each.kappa(held_out=True)
         if each.beside == _PEOPLE:
-            rows.append(_row(f"κ, {each.name}, held out", held, "coefficient", held.reason))
-        rows.append(_row(f"κ, {each.name}, all items", whole, "coefficient", whole.reason))
+            rows.append(_row(f"κ, {each.name}, held out", held, held.reason or each.beside))
+        rows.append(_row(f"κ, {each.name}, all items", whole, whole.reason or each.beside))
         n = len(each.seen)
         rows.append(
             (text(f"length bias, {each.name}"), Cell(each.length_bias, "coefficient"), Cell(n),
@@ -153,21 +154,15 @@ def table_of(card: Card) -> ReportTable:
         (text("without a verdict"), percent(proportion(card.failed, said)), Cell(said), text("")),
         (text("dollars a verdict"), Cell(usd, "usd"), Cell(card.verdicts), text("")),
     ]  # fmt: skip
-    notes = [
-        "Held out: queries of which nobody had labelled or graded anything here, and no model had "
-        "said anything, when this prompt was first used: its author cannot have seen them.",
-        "Length bias: correlation with the logarithm of the length, given what the others say. "
-        f"Calibration: mean distance from them over {_BINS} bins of equal count, from 0 to 1.",
-    ]
-    if card.practice:
-        notes.append("The practice model judges by shared words; nothing of this is to be read.")
+    practice = "The practice model judges by shared words; nothing of this is to be read."
+    notes = (practice,) if card.practice else ()
     title = f"{card.kind}: {card.name}"
     header = ("figure", "value", "items", "beside, or why not")
-    return ReportTable(card.key, title, header, tuple(rows), tuple(notes))
+    return ReportTable(card.key, title, header, tuple(rows), notes)
 
 
-def _row(name: str, found: Estimate, kind: str, why: str) -> tuple[Cell, ...]:
-    return text(name), measured(found, kind), Cell(found.n_items), text(why or _PEOPLE)
+def _row(name: str, found: Estimate, why: str) -> tuple[Cell, ...]:
+    return text(name), measured(found, "coefficient"), Cell(found.n_items), text(why)
 
 
 # Judges of agents' answers.
@@ -363,11 +358,11 @@ def _grader_card(runs: Sequence[GradeRun]) -> Card:
     seen = []
     if newest.rag_run.harness == Harness.SHORT:
         rows = grades.filter(state=GradeState.GRADED, answer__accuracy__isnull=False)
+        columns = ("pk", "answer__query", "value", "answer__accuracy", "answer__answers")
         seen = [
-            Seen((grade.pk,), grade.answer.query_id, grade.value or 0.0,
-                 float(grade.answer.accuracy or 0), len(grade.answer.text))
-            for grade in rows.select_related("answer").order_by("pk")
-        ]  # fmt: skip
+            Seen((pk,), query, value, float(right), sum(map(len, texts)))
+            for pk, query, value, right, texts in rows.order_by("pk").values_list(*columns)
+        ]
     return Card(
         key=f"answers-{newest.pk}",
         kind="Grader of generated answers",

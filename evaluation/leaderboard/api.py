@@ -64,27 +64,33 @@ class ComparedSerializer(serializers.Serializer):
 
 
 class NoiseCheckSerializer(serializers.ModelSerializer):
-    """Ranks under noisy labels; `version` names the corpus version, by default the current one.
-
-    With `by_audits` both chances are of labels that no blind audit covers, and `rates` are what
-    audits found by source, round and sureness; `covered` of all `labels` have one.
-    """
-
-    by_audits = serializers.BooleanField(required=False, default=False, write_only=True)
-    if_relevant = serializers.FloatField(required=False)
-    if_not = serializers.FloatField(required=False)
-    version = serializers.IntegerField(required=False, allow_null=True, write_only=True)
+    """Ranks under noisy labels: `rates` are what audits found by source, round and sureness, which
+    `covered` of all `labels` have; both chances are of the others."""
 
     class Meta:
         model = NoiseCheck
         fields = [
             *RUN_FIELDS,
             *("metric", "view", "if_relevant", "if_not", "seed", "draws", "result"),
-            *("by_audits", "rates", "labels", "covered", "corpus_version", "version"),
+            *("rates", "labels", "covered", "corpus_version"),
         ]
         read_only_fields = [
             *(*RUN_FIELDS, "seed", "result", "rates", "labels", "covered", "corpus_version"),
         ]
+
+
+class NewNoiseCheckSerializer(serializers.ModelSerializer):
+    """A check to make; `version` names the corpus version, by default the current one. With
+    `by_audits` both chances are of labels that no blind audit covers, and all right if left out."""
+
+    by_audits = serializers.BooleanField(required=False, default=False)
+    if_relevant = serializers.FloatField(required=False)
+    if_not = serializers.FloatField(required=False)
+    version = serializers.IntegerField(required=False, allow_null=True)
+
+    class Meta:
+        model = NoiseCheck
+        fields = ["metric", "view", "by_audits", "if_relevant", "if_not", "draws", "version"]
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
         """Both chances, unless audits tell them."""
@@ -186,10 +192,10 @@ class NoiseChecks(Route):
         rows = NoiseCheck.objects.filter(benchmark=access.benchmark)
         return self.page(rows, NoiseCheckSerializer)
 
-    @extend_schema(request=NoiseCheckSerializer, responses={202: NoiseCheckSerializer})
+    @extend_schema(request=NewNoiseCheckSerializer, responses={202: NoiseCheckSerializer})
     def post(self, request: Request, slug: str) -> Response:
         access = enter_unblinded(self.person(), slug, *READERS)
-        given = self.read(NoiseCheckSerializer)
+        given = self.read(NewNoiseCheckSerializer)
         given["version"] = chosen(access.benchmark, given.pop("version", None))
         made = noise.request_check(benchmark=access.benchmark, actor=access.user, **given)
         return Response(NoiseCheckSerializer(made).data, status=202)

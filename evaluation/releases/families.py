@@ -45,9 +45,11 @@ def models_in(benchmark: Benchmark) -> Iterator[tuple[str, str]]:
 
 def _labelling(benchmark: Benchmark) -> Iterator[list[str]]:
     """Models behind labels that stand, run by run: agents of a debate, judges, adjudicators."""
-    labels = Judgment.objects.filter(query__domain__benchmark=benchmark).standing()
-    runs = set(labels.exclude(practice=True).values_list("provenance__run", flat=True).distinct())
-    for run in benchmark.debate_runs.filter(pk__in=[each for each in runs if each], practice=False):
+    labels = Judgment.objects.in_benchmark(benchmark).standing().filter(practice=False)
+    runs = labels.order_by().values_list("provenance__run", flat=True).distinct()
+    # A release is of whatever provenance an import brought.
+    keys = [each for each in runs if isinstance(each, int) and 0 < each < 2**63]
+    for run in benchmark.debate_runs.filter(pk__in=keys, practice=False):
         yield [choice["model"] for choice in run.model_choices] or [run.model]
 
 

@@ -40,8 +40,9 @@ debate-run-forecast debate-run-new debate-run-report debate-run-room debate-run-
 debate-run-table debate-runs endpoints experiment experiment-csv experiments grade-run grade-runs
 hint-run hint-runs import import-folder import-run imports invited judge-report judge-run
 judge-runs judge-samples judge-table judges judges-table label-checks noise-check noise-checks
-panel panel-hints panel-new panel-table people person pool pool-build pool-builds pool-new pool-pairs pools progress
-progress-csv prompts push qualification-people qualification-rule qualification-rules quotas
+panel panel-hints panel-new panel-table people person pool pool-build pool-builds pool-new
+pool-pairs pools progress progress-csv prompts push qualification-people qualification-rule
+qualification-rules quotas
 rag-board rag-board-csv rag-forecast rag-grade-forecast rag-run rag-run-new rag-runs release
 release-changelog release-pushes releases rerank-forecast rerank-run rerank-run-new rerank-runs
 rescoring run-computation run-computations short-answers

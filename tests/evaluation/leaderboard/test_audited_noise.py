@@ -210,6 +210,7 @@ def test_audited_errors_go_into_ranks_and_the_board_marks_what_they_swap(place, 
     assert (keeper[-1]["low"], keeper[-1]["high"]) == (1, 2)
     shown = admin.get(f"/b/garden/leaderboard/noise/{check.pk}/").content.decode()
     assert "How often labels are wrong" in shown
+    assert "refined, by audits" in admin.get("/b/garden/leaderboard/noise/").content.decode()
     # Labels that audits are sure of swap nothing.
     assert checked(place.benchmark, if_relevant=1.0, if_not=0.0).covered == 0
     assert "⇅ 1 to 2" not in " ".join(admin.get(board).content.decode().split())
