@@ -72,4 +72,5 @@ urlpatterns = [
     path("", include("evaluation.rag.api")),
     path("", include("evaluation.chain.api")),
     path("", include("evaluation.pipelines.api")),
+    path("", include("evaluation.judges.api")),
 ]

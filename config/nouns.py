@@ -51,5 +51,6 @@ NOUNS: dict[str, tuple[str, str]] = {
     "evaluation.rag": ("RAG", "Answers written from what systems retrieve, and their grades."),
     "evaluation.chain": ("Chains", "From noisy pages to a release, step by step."),
     "evaluation.pipelines": ("Pipelines", "Retrieval as several runs, and methods by retrievers."),
+    "evaluation.judges": ("Judges", "Cards of judges, and TREC AutoJudge's files."),
     "evaluation.releases": ("Releases", "Drafts and final releases, and pushing them."),
 }

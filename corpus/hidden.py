@@ -47,6 +47,7 @@ HIDDEN: Final[dict[str, tuple[str, ...]]] = {
         *("leaderboard-versions-query", "leaderboard-versions-matched"),
         *("candidates", "candidate", "api-candidates", "api-candidate", "api-machine-gold"),
         *("release-file", "release-archive", "release-diff"),
+        *("judges-file", "api-judges-file"),
         *("api-release-file", "api-release-archive", "api-release-diff"),
     ),
     "traces of agents": ("agent-trace", "api-agent-trace", "judge-run", "api-judge-verdicts"),

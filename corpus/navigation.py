@@ -108,6 +108,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("Agreement", "agreement", _seniors),
         Page("Agent board", "agent-board", _readers_of_debates, beside=("judge-samples/",)),
         Page("RAG board", "rag-board", _readers_of_debates),
+        Page("Judges", "judges", _readers_of_debates),
         Page("Published results", "published-tables"),
         Page("Releases", "releases", _admins, beside=("pushes/",)),
     ),

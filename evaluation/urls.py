@@ -8,6 +8,7 @@ from evaluation.checklist import views as checklist
 from evaluation.experiments import views as experiments
 from evaluation.finding import views as finding
 from evaluation.holes import views as holes
+from evaluation.judges import views as judges
 from evaluation.pipelines import views as pipelines
 from evaluation.published import views as published
 from evaluation.releases import views as releases
@@ -48,6 +49,9 @@ urlpatterns = [
     path(f"{_PIPELINE}/", pipelines.pipeline, name="pipeline"),
     *pipelines.RUNS.paths(_PIPELINE),
     path(f"{_HERE}/queries/<int:pk>/wordings/", pipelines.query_wordings, name="query-wordings"),
+    path(f"{_HERE}/judges/", judges.judges, name="judges"),
+    path(f"{_HERE}/judges/<slug:name>.csv", judges.judges_table, name="judges-table"),
+    path(f"{_HERE}/judges/files/<slug:kind>/", judges.judges_file, name="judges-file"),
     path(f"{_HERE}/holes/", holes.holes, name="holes"),
     path(f"{_HERE}/holes/growth.csv", holes.holes_csv, name="holes-csv"),
     path(f"{_HERE}/holes/next/", holes.holes_next, name="holes-next"),

@@ -34,6 +34,7 @@ class PlanForm(forms.ModelForm):
             "seconds_per_item": "Seconds an item is expected to take",
             "hourly_pay": "Pay per hour",
             "audit": "Agreed pairs of a new debate run that people judge blind",
+            "audit_bar": "Most wrong labels that blind audits may leave open in a final release",
             "consent_text": "What people agree to before they begin",
         }
         help_texts: ClassVar = {
@@ -41,6 +42,7 @@ class PlanForm(forms.ModelForm):
             "the items, at least one, are attention checks.",
             "hourly_pay": "Empty: nobody is paid.",
             "currency": "Three letters.",
+            "audit_bar": "A share such as .05; the exact upper bound (95 %) is held against it.",
             "consent_text": "Markdown. Empty: nothing is asked. A changed text or pay asks again.",
         }
         widgets: ClassVar = {"consent_text": forms.Textarea(attrs={"rows": 8})}

@@ -66,6 +66,10 @@ class VotingPlan(models.Model):
     audit = models.PositiveSmallIntegerField(
         default=0, db_default=0, validators=[MaxValueValidator(1000)]
     )
+    # The most that blind audits may leave open of wrong labels in a final release; null: no bar.
+    audit_bar = models.FloatField(
+        null=True, blank=True, validators=[MinValueValidator(0), MaxValueValidator(1)]
+    )
     # What people agree to before their first batch; empty asks nothing.
     consent_text = models.TextField(blank=True, default="")
     created_by = models.ForeignKey(

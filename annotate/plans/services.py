@@ -33,6 +33,7 @@ FIELDS = (
     "hourly_pay",
     "currency",
     "audit",
+    "audit_bar",
     "consent_text",
 )
 # The checks that gate people's labels, with what each asks where it is chosen first.

@@ -19,17 +19,28 @@ class AuditSerializer(serializers.Serializer):
     seed = serializers.IntegerField(min_value=0, max_value=HIGHEST_SEED, default=1)
 
 
+class BlindAuditSerializer(AuditSerializer):
+    """The same, and whether more is drawn of the label that earlier audits are least sure of."""
+
+    by_error = serializers.BooleanField(default=False)
+
+
 class Audits(Route):
     """Putting a blind sample of the agreed pairs before people."""
 
     @extend_schema(
-        operation_id="debate_run_audit", request=AuditSerializer, responses={201: AuditSerializer}
+        operation_id="debate_run_audit",
+        request=BlindAuditSerializer,
+        responses={201: BlindAuditSerializer},
     )
     def post(self, request: Request, slug: str, pk: int) -> Response:
         access, run = enter_run(self.person(), slug, pk, Role.ADMIN)
-        given = self.read(AuditSerializer)
+        given = self.read(BlindAuditSerializer)
         sample = draw_audit(run=run, actor=access.user, **given)
-        return Response({"size": sample.items.count(), "seed": sample.seed}, status=201)
+        return Response(
+            {"size": sample.items.count(), "seed": sample.seed, "by_error": sample.by_error},
+            status=201,
+        )
 
 
 urlpatterns = [

@@ -10,6 +10,9 @@ from debate.runs.models import Debate, DebateRun
 class AuditSample(models.Model):
     """A seeded draw among the agreed pairs of a run, in proportion to domain and label.
 
+    One `by_error` goes on where earlier audits of the run found labels least sure; in each label it
+    is in proportion to domain.
+
     `population` pairs could be drawn; `left_out` agreed pairs could not, because people had
     judged or were judging them already, or because their text is not loaded.
     """
@@ -18,6 +21,7 @@ class AuditSample(models.Model):
     seed = models.PositiveIntegerField()
     population = models.PositiveIntegerField()
     left_out = models.PositiveIntegerField()
+    by_error = models.BooleanField(default=False, db_default=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import CharField, Exists, F, OuterRef, QuerySet, Value
+from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Cast, Concat
 
 from annotate import keyed
 from annotate.models import CaseKind, CaseStatus, EscalationCase, SupportLabel, VoteSlot
 from annotate.plans.services import as_shown
 from annotate.voting.cases import open_case
-from corpus.models import Judgment, Source
+from corpus.models import Benchmark, Judgment, Source
 from debate.escalation import ORIGIN, asked_of
 from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatus, RunKind
 from debate.runs.figures import pairs_url
@@ -20,7 +20,7 @@ from kit import audit
 from kit.errors import Refused
 from kit.lists.report_tables import Cell, ReportTable, percent, text
 from kit.stats.proportions import Proportion, proportion, upper_bound
-from kit.stats.sampling import draw
+from kit.stats.sampling import allot_by_spread, draw
 
 MOST = 1_000
 HIGHEST_SEED = 2**31 - 1
@@ -32,23 +32,32 @@ class Audited:
 
     `bound` is the exact one-sided 95 % upper bound on the share of wrong labels among the pairs
     that could be drawn. The draw is in proportion to domain and label, which makes the bound of
-    a plain draw, if anything, too high.
+    a plain draw, if anything, too high; a draw by error bounds nothing by itself (None).
     """
 
     sample: AuditSample
     size: int
     undecided: int
     wrong: Proportion
-    bound: float
+    bound: float | None
     false_relevant: Proportion
     false_irrelevant: Proportion
 
+    @property
+    def decided(self) -> dict[int, Proportion]:
+        """What was wrong, by the label that models gave."""
+        return {1: self.false_relevant, 0: self.false_irrelevant}
 
-def draw_audit(*, run: DebateRun, size: int, seed: int, actor: User) -> AuditSample:
+
+def draw_audit(
+    *, run: DebateRun, size: int, seed: int, actor: User, by_error: bool = False
+) -> AuditSample:
     """Put a sample of agreed pairs before people, as cases like any other.
 
-    They see query, answers and passage, never the agents' answers. Raises Refused for a run
-    that goes on, a size outside 1 to 1,000, and where nothing is left to draw.
+    They see query, answers and passage, never the agents' answers. `by_error` draws more of the
+    label that earlier audits are least sure of, which makes corrected figures sharper. Raises
+    Refused for a run that goes on, a size outside 1 to 1,000, where nothing is left to draw, and
+    by error where people have decided nothing yet.
     """
     if not 1 <= size <= MOST:
         raise Refused(f"Choose 1 to {MOST:,} pairs.", field="size")
@@ -56,10 +65,12 @@ def draw_audit(*, run: DebateRun, size: int, seed: int, actor: User) -> AuditSam
         raise Refused("Choose a seed of at most nine digits.", field="seed")
     if not run.is_over:
         raise Refused("This run goes on; audit it when it is over.")
-    return draw_sample(run=run, size=size, seed=seed, actor=actor)
+    return draw_sample(run=run, size=size, seed=seed, actor=actor, by_error=by_error)
 
 
-def draw_sample(*, run: DebateRun, size: int, seed: int, actor: User | None) -> AuditSample:
+def draw_sample(
+    *, run: DebateRun, size: int, seed: int, actor: User | None, by_error: bool = False
+) -> AuditSample:
     """Do what `draw_audit` does, for a run that ends just now too.
 
     As many disputes of the run are shown from the passage alone from now on, but at most every
@@ -68,7 +79,7 @@ def draw_sample(*, run: DebateRun, size: int, seed: int, actor: User | None) -> 
     """
     with transaction.atomic():
         agreed = run.debates.filter(status=audited_status(run))
-        strata = _strata(_untouched(agreed))
+        strata = _strata(agreed.filter(is_untouched()))
         population = sum(map(len, strata.values()))
         if not population:
             words = f"No {audited_name(run)} pair of this run is left that people have not judged."
@@ -78,12 +89,14 @@ def draw_sample(*, run: DebateRun, size: int, seed: int, actor: User | None) -> 
             seed=seed,
             population=population,
             left_out=agreed.count() - population,
+            by_error=by_error,
             created_by=actor,
         )
-        _open_cases(sample, draw(strata, size, seed))
+        drawn = _by_error(run, strata, size, seed) if by_error else draw(strata, size, seed)
+        _open_cases(sample, drawn)
         fillers = _add_fillers(sample)
         data = {"run": run.pk, "seed": seed, "population": population, "size": size}
-        data["fillers"] = fillers
+        data |= {"fillers": fillers, "by_error": by_error}
         # A scope of its own: lists of a benchmark's events are read by people who also vote.
         scope = f"{run.benchmark.slug}#audits"
         audit.record(actor=actor, verb="draw audit", target=sample, scope=scope, data=data)
@@ -110,6 +123,19 @@ def audited(run: DebateRun) -> list[Audited]:
     return [_audited(sample) for sample in run.audits.all()]
 
 
+def audit_bound(benchmark: Benchmark) -> tuple[Proportion, float]:
+    """What people found wrong in all audits of runs whose labels count, and the exact one-sided
+    95 % bound on it; draws by error are left out. The bound is 1 where nothing is decided."""
+    samples = AuditSample.objects.filter(run__benchmark=benchmark, by_error=False)
+    known = [
+        _audited(each).wrong
+        for each in samples.select_related("run").order_by("pk")
+        if not each.run.is_provisional
+    ]
+    hits, n = sum(each.hits for each in known), sum(each.n for each in known)
+    return proportion(hits, n, exact=True), upper_bound(hits, n)
+
+
 def audit_sheet(run: DebateRun) -> ReportTable:
     """The audits as a table of the report."""
     to, words = pairs_url(run), audited_name(run)
@@ -122,7 +148,10 @@ def audit_sheet(run: DebateRun) -> ReportTable:
         ),
         rows=tuple(
             (
-                text(f"Audit {each.sample.pk}, seed {each.sample.seed}"),
+                text(
+                    f"Audit {each.sample.pk}, seed {each.sample.seed}"
+                    f"{', by error' if each.sample.by_error else ''}"
+                ),
                 Cell(each.size),
                 Cell(each.sample.population),
                 Cell(each.wrong.n, url=to(audit=f"{each.sample.pk}:decided")),
@@ -137,7 +166,8 @@ def audit_sheet(run: DebateRun) -> ReportTable:
         notes=(
             f"Pairs that were {words}, judged by people from the passage alone, mixed among their "
             "other cases. Intervals and bound are exact (Clopper and Pearson). They hold for "
-            "pairs that nobody had judged before; undecided pairs are not counted.",
+            "pairs that nobody had judged before; undecided pairs are not counted. A draw by error "
+            "goes where labels are least sure, and bounds nothing by itself.",
         ),
         empty=f"No {words} pair was audited yet: how far agreement can be trusted is not known.",
     )
@@ -153,16 +183,16 @@ def audited_debates(run: DebateRun, sample: int, *, wrong: bool) -> QuerySet[Aud
     return items.values_list("debate_id", flat=True)
 
 
-def _untouched(agreed: QuerySet[Debate]) -> QuerySet[Debate]:
-    """Without pairs that people judge or judged: a draw among those would not be blind."""
+def is_untouched() -> Q:
+    """Debates of pairs that people neither judge nor judged: a draw among others would not be
+    blind."""
     pair = {"query": OuterRef("query_id"), "passage": OuterRef("passage_id")}
     people = Judgment.objects.filter(source__in=(Source.EXPERT, Source.HUMAN), **pair)
     cases = EscalationCase.objects.filter(**pair)
     # What is asked of an aspect, too: whoever judged it has read the passage for this query.
     support = {"aspect": OuterRef("aspect_id"), "passage": OuterRef("passage_id")}
     experts = SupportLabel.objects.filter(source__in=(Source.EXPERT, Source.HUMAN), **support)
-    agreed = agreed.exclude(Exists(experts))
-    return agreed.exclude(passage__text=None).exclude(Exists(cases)).exclude(Exists(people))
+    return Q(~Exists(cases), ~Exists(people), ~Exists(experts), passage__text__isnull=False)
 
 
 def _strata(debates: QuerySet[Debate]) -> dict[tuple[int, int], list[int]]:
@@ -171,6 +201,30 @@ def _strata(debates: QuerySet[Debate]) -> dict[tuple[int, int], list[int]]:
     for domain, label, pk in rows.iterator():
         strata.setdefault((domain, label or 0), []).append(pk)
     return strata
+
+
+def _by_error(
+    run: DebateRun, strata: dict[tuple[int, int], list[int]], size: int, seed: int
+) -> list[int]:
+    """Of each label as many as `allot_by_spread` gives it, by domain in proportion."""
+    known = [each.decided for each in audited(run)]
+    found = {
+        label: (sum(each[label].hits for each in known), sum(each[label].n for each in known))
+        for label in (0, 1)
+    }
+    if not any(n for _, n in found.values()):
+        raise Refused("Draw in proportion first: people have decided nothing of this run yet.")
+    by_label: dict[int, dict[tuple[int, int], list[int]]] = {}
+    for (domain, label), keys in strata.items():
+        by_label.setdefault(label, {})[domain, label] = keys
+    sizes = {
+        label: sum(map(len, parts.values())) + found.get(label, (0, 0))[1]
+        for label, parts in by_label.items()
+    }
+    shares = allot_by_spread(sizes, found, size)
+    drawn = [key for label, n in shares.items() for key in draw(by_label[label], n, seed)]
+    # Mixed, so that the order of the cases says nothing of their label.
+    return draw({0: drawn}, len(drawn), seed + 1)
 
 
 def _open_cases(sample: AuditSample, keys: Sequence[int]) -> None:
@@ -231,7 +285,7 @@ def _audited(sample: AuditSample) -> Audited:
         size=len(rows),
         undecided=len(rows) - len(decided),
         wrong=wrong,
-        bound=upper_bound(wrong.hits, wrong.n),
+        bound=None if sample.by_error else upper_bound(wrong.hits, wrong.n),
         false_relevant=_wrong_of(decided, 1),
         false_irrelevant=_wrong_of(decided, 0),
     )

@@ -19,7 +19,8 @@ from annotate.voting.snapshot import anchor, segments
 from corpus.access import Access
 from corpus.lists import is_key
 from corpus.models import Role
-from debate.audits.forms import AuditForm
+from debate.audits.correcting import corrected_sheet
+from debate.audits.forms import AuditForm, BlindAuditForm
 from debate.audits.services import audit_sheet, audited_name, draw_audit
 from debate.filters.services import filter_sheets
 from debate.loaders import READERS, enter_run, get_debate
@@ -208,7 +209,7 @@ def run_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "audited": audited_name(run),
         "can_bait": run.kind == RunKind.DEBATE and not run.pool.of_aspects,
         "unheard": len(unheard(run)) if run.is_over and run.kind == RunKind.DEBATE else 0,
-        "audit_form": AuditForm(prefix=""),
+        "audit_form": BlindAuditForm(prefix=""),
         "canary_form": AuditForm(initial={"size": 60, "seed": 1}, auto_id="canary-%s"),
         "references": references(access.benchmark),
         "others": access.benchmark.debate_runs.exclude(pk=run.pk)[:200],
@@ -240,7 +241,7 @@ def rehearing_start(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def audit_draw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Put a sample of what was agreed on, discarded or labelled before people."""
     access, run = enter_run(request.user, slug, pk, Role.ADMIN)
-    form = AuditForm(request.POST)
+    form = BlindAuditForm(request.POST)
     with htmx.refusal_shown(request):
         drawn = draw_audit(run=run, actor=access.user, **form.given()).items.count()
         messages.success(request, f"{drawn} pairs were drawn and wait among the cases.")
@@ -263,5 +264,11 @@ def sheets(run: DebateRun, asked: Asked) -> list[ReportTable]:
     if run.kind == RunKind.FILTER:
         # Its models do not debate: there is nothing that could last.
         tables = [sheet for sheet in found if sheet.name != "persistence"]
-        return [*filter_sheets(run), audit_sheet(run), *tables]
-    return [*found, audit_sheet(run), adversarial_sheet(run)]
+        return [*filter_sheets(run), *_audits(run), *tables]
+    return [*found, *_audits(run), adversarial_sheet(run)]
+
+
+def _audits(run: DebateRun) -> list[ReportTable]:
+    """The audits, and what they correct once people have decided something."""
+    corrected = corrected_sheet(run)
+    return [audit_sheet(run), *([corrected] if corrected.rows else [])]

@@ -53,7 +53,8 @@ def tables(found: Sequence[Figures], judge: JudgeRun | None, *, gamma: float) ->
         compared = people.beside(judge)
         told += f" {people.in_short(compared)}"
         url = reverse("judge-samples", args=[judge.benchmark.slug])
-        sheets = [people.agreement_table(compared, url), bridges_table(judge)]
+        corrected = people.corrected_table([each.run for each in found], judge)
+        sheets = [people.agreement_table(compared, url), corrected, bridges_table(judge)]
         items = repeated(row for rows in verdicts_by(judge).values() for row in rows)
         sheets = [each for each in [*sheets, reliability_table(items)] if each.rows]
     if judge and judge.practice:

@@ -65,10 +65,12 @@ def start_judging(
     budget_usd: Decimal | None = None,
     bridge_from: JudgeRun | None = None,
     drawn: Sequence[dict[str, Any]] = (),
+    swapped: bool = False,
     claimed: bool = False,
 ) -> JudgeRun:
     """Let a model judge every answer of an agent run, or for a bridge those that were drawn;
     without both, references, their openings and a platitude, to see whether it tells them apart.
+    With `swapped` it sees the aspects of a query the other way round.
 
     Raises Refused where there is nothing to judge, where this judge failed its last such trial,
     for a bridge to itself, and for a budget that cannot be.
@@ -92,6 +94,8 @@ def start_judging(
             "reasoning_effort": reasoning_effort,
             "prompt": prompt.sha256,
             "prompt_version": prompt.version,
+            # Kept where it is so: a judge of before it could be chosen is the same judge.
+            **({"swapped": True} if swapped else {}),
         },
         **asked_of(endpoint),
         budget_usd=budget_usd,
@@ -156,6 +160,7 @@ def judge_of(run: JudgeRun) -> Judge:
         mode,
         temperature=run.config["temperature"],
         reasoning_effort=run.config["reasoning_effort"],
+        swapped=bool(run.config.get("swapped")),
     )
 
 

@@ -145,7 +145,8 @@ class JudgeRun(AskingRun):
     @property
     def judge(self) -> str:
         """Model, mode and prompt: what a table pins."""
-        return f"{self.model}, {self.mode}, prompt {self.config['prompt'][:12]}"
+        turned = ", aspects swapped" if self.config.get("swapped") else ""
+        return f"{self.model}, {self.mode}, prompt {self.config['prompt'][:12]}{turned}"
 
     @property
     def is_trial(self) -> bool:

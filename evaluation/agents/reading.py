@@ -216,7 +216,7 @@ def is_same(one: JudgeRun, other: JudgeRun) -> bool:
 
 
 def _judge_key(run: JudgeRun) -> tuple[object, ...]:
-    names = ("prompt", "temperature", "reasoning_effort")
+    names = ("prompt", "temperature", "reasoning_effort", "swapped")
     return (run.endpoint, run.model, run.mode, *(run.config.get(name) for name in names))
 
 

@@ -32,7 +32,7 @@ class Fault:
     """One kind of fault: how often, in words, and the first places where it is.
 
     A place has `split` and, where they apply, `query`, `passage` and `aspect` as published ids,
-    with `query_pk`, `passage_pk` and `case_pk` for links.
+    with `query_pk`, `passage_pk` and `case_pk` for links; or a `name` alone.
     """
 
     check: str
@@ -158,7 +158,9 @@ def named(fault: Fault) -> str:
 
 
 def place_name(place: Place) -> str:
-    """The published ids of one place; the finest one and its query."""
+    """The published ids of one place, the finest one and its query; or its `name` instead."""
+    if "name" in place:
+        return code(str(place["name"]))
     query = f"{place['split']}-{place['query']}" if "query" in place else place["split"]
     finest = place.get("aspect") or place.get("passage")
     if "aspect" in place:

@@ -11,7 +11,7 @@ from corpus.models import RetrievalRun, Role
 from corpus.pools.services import MAX_DEPTH
 from evaluation.holes.debates import debate_holes
 from evaluation.holes.next_labels import MOST, as_table, next_labels, pool_next
-from evaluation.holes.views import all_growth, aspect_tables, holes_leaderboard
+from evaluation.holes.views import all_growth, aspect_tables, corrected_of, holes_leaderboard
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.api import sheet_of
 from evaluation.scores.services import enter_scored
@@ -52,15 +52,18 @@ class PooledSerializer(serializers.Serializer):
 
 
 class Holes(Route):
-    """Hole@10 by system, how the find grows over ten seeded orders, and both by aspects."""
+    """Hole@10 by system, how the find grows over ten seeded orders, both by aspects, and holes as
+    audits correct them."""
 
     pagination_class = None
 
     @extend_schema(responses=ReportTableSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        sheet = sheet_of(request, enter_scored(self.person(), slug))
+        access = enter_scored(self.person(), slug)
+        sheet = sheet_of(request, access)
         board = leaderboard.as_table(holes_leaderboard(sheet))
-        return Response(as_data([board, all_growth(sheet), *aspect_tables(sheet)]))
+        found = [board, all_growth(sheet), *aspect_tables(sheet), *corrected_of(access)]
+        return Response(as_data(found))
 
 
 class NextLabels(Route):

@@ -14,6 +14,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from corpus.access import Access, enter
 from corpus.models import CorpusVersion, RetrievalRun, Role
 from corpus.pools.services import MAX_DEPTH
+from debate.audits.correcting import corrected_holes
+from debate.models import RunKind
 from evaluation.holes.debates import debate_holes
 from evaluation.holes.next_labels import MOST, as_table, next_labels, pool_next
 from evaluation.leaderboard.services import Leaderboard, Line, leaderboard_of
@@ -194,6 +196,17 @@ def aspect_tables(sheet: ScoreSheet) -> list[ReportTable]:
 _THIN = 10
 
 
+def corrected_of(access: Access) -> list[ReportTable]:
+    """The holes that adopted labels hold, corrected by blind audits; for those alone who may know
+    what was audited, and none where nothing was."""
+    if not access.is_admin and (access.is_voter or not access.is_reviewer):
+        return []
+    runs = access.benchmark.debate_runs.filter(pool__of_aspects=False)
+    runs = runs.exclude(kind__in=(RunKind.FILTER, RunKind.HUMAN_ONLY))
+    table = corrected_holes([run for run in runs.order_by("pk") if not run.is_provisional])
+    return [table] if table.rows else []
+
+
 def _at(values: Sequence[float | None], place: int) -> float | None:
     return values[place] if place < len(values) else None
 
@@ -308,6 +321,7 @@ def _context(request: HttpRequest, access: Access, form: HoleDebateForm | None) 
         "chart": heat_of(access.benchmark.slug, board, own) if board else None,
         "domains": domains_of(sheet) if sheet else [],
         "aspect_tables": aspect_tables(sheet) if sheet else [],
+        "corrected": corrected_of(access),
         "form": form,
         "back": "holes",
     }

@@ -1,5 +1,7 @@
 """API of the leaderboard: systems, values by query, comparison, noise, before and after."""
 
+from typing import Any
+
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -62,18 +64,40 @@ class ComparedSerializer(serializers.Serializer):
 
 
 class NoiseCheckSerializer(serializers.ModelSerializer):
-    """Ranks under noisy labels; `version` names the corpus version, by default the current one."""
-
-    version = serializers.IntegerField(required=False, allow_null=True, write_only=True)
+    """Ranks under noisy labels: `rates` are what audits found by source, round and sureness, which
+    `covered` of all `labels` have; both chances are of the others."""
 
     class Meta:
         model = NoiseCheck
         fields = [
             *RUN_FIELDS,
             *("metric", "view", "if_relevant", "if_not", "seed", "draws", "result"),
-            *("corpus_version", "version"),
+            *("rates", "labels", "covered", "corpus_version"),
         ]
-        read_only_fields = [*RUN_FIELDS, "seed", "result", "corpus_version"]
+        read_only_fields = [
+            *(*RUN_FIELDS, "seed", "result", "rates", "labels", "covered", "corpus_version"),
+        ]
+
+
+class NewNoiseCheckSerializer(serializers.ModelSerializer):
+    """A check to make; `version` names the corpus version, by default the current one. With
+    `by_audits` both chances are of labels that no blind audit covers, and all right if left out."""
+
+    by_audits = serializers.BooleanField(required=False, default=False)
+    if_relevant = serializers.FloatField(required=False)
+    if_not = serializers.FloatField(required=False)
+    version = serializers.IntegerField(required=False, allow_null=True)
+
+    class Meta:
+        model = NoiseCheck
+        fields = ["metric", "view", "by_audits", "if_relevant", "if_not", "draws", "version"]
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Both chances, unless audits tell them."""
+        for name in ("if_relevant", "if_not") if not given.get("by_audits") else ():
+            if name not in given:
+                raise serializers.ValidationError({name: "This is needed without by_audits."})
+        return given
 
 
 METRIC = OpenApiParameter(
@@ -99,8 +123,10 @@ class Leaderboard(Route):
     @extend_schema(responses=ReportTableSerializer(many=True), parameters=CHOICE)
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
-        board = leaderboard.leaderboard_of(sheet_of(request, access), **_chosen(request, access))
-        return Response(as_data([leaderboard.as_table(board)]))
+        sheet = sheet_of(request, access)
+        board = leaderboard.leaderboard_of(sheet, **_chosen(request, access))
+        marks = noise.marks_for(access, board, sheet)
+        return Response(as_data([leaderboard.as_table(board, marks.places)]))
 
     @extend_schema(
         request=None,
@@ -166,10 +192,10 @@ class NoiseChecks(Route):
         rows = NoiseCheck.objects.filter(benchmark=access.benchmark)
         return self.page(rows, NoiseCheckSerializer)
 
-    @extend_schema(request=NoiseCheckSerializer, responses={202: NoiseCheckSerializer})
+    @extend_schema(request=NewNoiseCheckSerializer, responses={202: NoiseCheckSerializer})
     def post(self, request: Request, slug: str) -> Response:
         access = enter_unblinded(self.person(), slug, *READERS)
-        given = self.read(NoiseCheckSerializer)
+        given = self.read(NewNoiseCheckSerializer)
         given["version"] = chosen(access.benchmark, given.pop("version", None))
         made = noise.request_check(benchmark=access.benchmark, actor=access.user, **given)
         return Response(NoiseCheckSerializer(made).data, status=202)

@@ -1,29 +1,35 @@
 """Rank intervals from noisy labels: every label drawn anew by the chance that it is right (X08)."""
 
+from collections.abc import Mapping, Sequence
 from math import exp
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+import numpy as np
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from corpus.models import Benchmark, CorpusVersion, RetrievalRun
+from corpus.access import Access
+from corpus.models import Benchmark, CorpusVersion, Domain, RetrievalRun
 from corpus.versions.services import stored
 from evaluation.background import failures_in_row
 from evaluation.content.reading import read_queries
 from evaluation.content.view import frozen, view_of
+from evaluation.leaderboard.audited import as_rows, drawn_truth, from_rows, numbers_of, rates_of
+from evaluation.leaderboard.services import Leaderboard
 from evaluation.metrics.case import Case
 from evaluation.metrics.names import Metric, read_metric
 from evaluation.metrics.profiles import STRICT
 from evaluation.metrics.ranking import Matched
 from evaluation.metrics.scoring import case_of
 from evaluation.metrics.standings import rank_intervals
-from evaluation.scores.models import NoiseCheck
+from evaluation.scores.models import NoiseCheck, ScoreSheet
 from evaluation.scores.reading import lists_of
 from evaluation.scores.services import GoldView, gold_in
 from evaluation.scores.sheets import metric_name
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
-from kit.runs.models import begin
+from kit.runs.models import RunStatus, begin
 
 BROKEN = "The check stopped because of a fault in the program; see the log."
 MAX_DRAWS = 1000
@@ -34,8 +40,9 @@ def request_check(
     benchmark: Benchmark,
     metric: str,
     view: str,
-    if_relevant: float,
-    if_not: float,
+    if_relevant: float = 1.0,
+    if_not: float = 0.0,
+    by_audits: bool = False,
     actor: User | None,
     draws: int = 200,
     version: CorpusVersion | None = None,
@@ -44,7 +51,8 @@ def request_check(
     """Have ranks drawn under noisy labels; raises Refused, naming the field.
 
     `if_relevant` is the share of labels above 0 that are right, `if_not` that of labels of 0 that
-    are wrong, as an audit of the benchmark's own labels estimates them.
+    are wrong. With `by_audits` that is of labels which no blind audit covers; the others are wrong
+    as often as audits found by source, round and sureness, and the rates are kept with the check.
     """
     name = metric_name(metric)
     if view not in list(GoldView):
@@ -54,6 +62,12 @@ def request_check(
             raise Refused("A chance lies between 0 and 1.", field=field)
     if not 10 <= draws <= MAX_DRAWS:
         raise Refused(f"Draw 10 to {MAX_DRAWS} times.", field="draws")
+    rates = as_rows(rates_of(benchmark)) if by_audits else []
+    if by_audits and not rates:
+        raise Refused(
+            "People have decided no audited label yet: audit a debate run first, or give rates.",
+            field="by_audits",
+        )
     version = version or CorpusVersion.objects.current(benchmark)
     with transaction.atomic():
         check = NoiseCheck.objects.create(
@@ -63,6 +77,7 @@ def request_check(
             view=view,
             if_relevant=if_relevant,
             if_not=if_not,
+            rates=rates,
             draws=draws,
             created_by=actor,
         )
@@ -74,26 +89,38 @@ def carry_out(check: NoiseCheck) -> None:
     """Draw for a claimed check and keep the outcome, or the reason for none."""
     with failures_in_row(check, broken=BROKEN):
         with Heartbeat(check) as heartbeat:
-            result = _ranked(check, heartbeat)
-        check.finish(result=result, done=check.draws, total=check.draws)
+            found = _ranked(check, heartbeat)
+        check.finish(**found, done=check.draws, total=check.draws)
 
 
-def _ranked(check: NoiseCheck, heartbeat: Heartbeat) -> list[dict[str, Any]]:
-    metric = read_metric(check.metric)
+def _ranked(check: NoiseCheck, heartbeat: Heartbeat) -> dict[str, Any]:
+    metric, rates = read_metric(check.metric), from_rows(check.rates)
     with frozen():
         key = check.corpus_version_id
         rows = RetrievalRun.objects.filter(benchmark=check.benchmark, corpus_version=key)
         runs = list(rows.order_by("pk"))
-        tasks = _cases(check, runs)
+        found_in = cases_of(check, runs)
+        tasks = list(found_in.values())
+        numbers = [
+            numbers_of(next(iter(cases.values())).gold, domain, rates)
+            if check.view != GoldView.BASE
+            else np.full(len(next(iter(cases.values())).gold.label), -1)
+            for domain, cases in found_in.items()
+        ]
     # Only who ranks every domain has a rank; a domain that nobody ranks is not in `tasks`.
     inside = [run for run in runs if tasks and all(run.pk in task for task in tasks)]
     if len(inside) < 2:
         raise Refused("Ranks need two systems that rank every domain.")
     found = rank_intervals(
         [[task[run.pk] for run in inside] for task in tasks],
-        lambda case: _mean(metric, case),
-        if_relevant=check.if_relevant,
-        if_not=check.if_not,
+        lambda case: mean_of(metric, case),
+        truth=drawn_truth(
+            [next(iter(task.values())).gold.label for task in tasks],
+            numbers,
+            list(rates.values()),
+            if_relevant=check.if_relevant,
+            if_not=check.if_not,
+        ),
         seed=check.seed,
         draws=check.draws,
         step=lambda draw: heartbeat.step(draw, check.draws),
@@ -101,17 +128,22 @@ def _ranked(check: NoiseCheck, heartbeat: Heartbeat) -> list[dict[str, Any]]:
     if metric.measure.geometric:
         for row in found:
             row["mean"] = None if row["mean"] is None else exp(row["mean"])
-    return [
-        {"run": run.pk, "name": run.name, **interval}
-        for run, interval in zip(inside, found, strict=True)
-    ]
+    return {
+        "result": [
+            {"run": run.pk, "name": run.name, **interval}
+            for run, interval in zip(inside, found, strict=True)
+        ],
+        "labels": sum(len(each) for each in numbers),
+        "covered": sum(int((each >= 0).sum()) for each in numbers),
+    }
 
 
-def _cases(check: NoiseCheck, runs: list[RetrievalRun]) -> list[dict[int, Case]]:
+def cases_of(check: NoiseCheck, runs: Sequence[RetrievalRun]) -> dict[Domain, dict[int, Case]]:
+    """By domain that has a mean: of each run its list under the gold."""
     metric = read_metric(check.metric)
     version = stored(check.benchmark, check.corpus_version_id)
     shown = view_of(check.benchmark, version, shown_only=True)
-    found = []
+    found = {}
     for domain in shown.splits.values():
         gold = gold_in(
             read_queries(shown, domain, with_answers=False),
@@ -125,11 +157,41 @@ def _cases(check: NoiseCheck, runs: list[RetrievalRun]) -> list[dict[int, Case]]
             for pk, each in lists.items()
             if each is not None
         }
-        if cases and any(_mean(metric, case) is not None for case in cases.values()):
-            found.append(cases)
+        if cases and any(mean_of(metric, case) is not None for case in cases.values()):
+            found[domain] = cases
     return found
 
 
-def _mean(metric: Metric, case: Case) -> float | None:
+class Marks(NamedTuple):
+    """Runs of a board that label noise could give another place: from which to which, and the
+    check that says so."""
+
+    check: NoiseCheck | None = None
+    places: Mapping[int, tuple[int, int]] = MappingProxyType({})
+
+
+def marks_for(access: Access, board: Leaderboard, sheet: ScoreSheet) -> Marks:
+    """By the last check of this board that is over; none for those who may not see checks."""
+    if not access.is_admin and (access.is_voter or not access.is_reviewer):
+        return Marks()
+    rows = NoiseCheck.objects.filter(
+        benchmark=access.benchmark,
+        metric=board.metric,
+        view=board.view,
+        corpus_version=sheet.corpus_version_id,
+        status=RunStatus.DONE,
+    )
+    if board.profile != STRICT.name or (check := rows.order_by("-pk").first()) is None:
+        return Marks()
+    ranks = {line.run.pk: line.rank for line in board.lines}
+    places = {
+        row["run"]: (row["low"], row["high"])
+        for row in check.result
+        if (rank := ranks.get(row["run"])) and not row["low"] == rank == row["high"]
+    }
+    return Marks(check, places)
+
+
+def mean_of(metric: Metric, case: Case) -> float | None:
     """The mean over queries that have a value; below every mean where none has."""
     return metric.measure.compute(case, metric.k, **metric.options).mean

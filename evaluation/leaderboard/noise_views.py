@@ -12,11 +12,14 @@ from corpus.models import Benchmark, CorpusVersion, Role
 from corpus.run_pages import RunPages
 from corpus.versions.services import chosen, names
 from evaluation.leaderboard import noise
+from evaluation.leaderboard.audited import LEAST
 from evaluation.leaderboard.noise import MAX_DRAWS
 from evaluation.leaderboard.services import DEFAULT, WORDS
 from evaluation.scores.models import NoiseCheck
 from evaluation.scores.services import GoldView
 from kit import htmx
+from kit.lists.report_tables import Cell, ReportTable, percent, text
+from kit.stats.proportions import proportion
 
 READERS = (Role.ADMIN, Role.REVIEWER)
 
@@ -30,11 +33,16 @@ class NoiseForm(forms.Form):
     view = forms.ChoiceField(
         choices=[(str(view), WORDS[view]) for view in GoldView], initial=str(GoldView.REFINED)
     )
+    by_audits = forms.BooleanField(
+        label="As often wrong as blind audits found, by source, round and sureness",
+        required=False,
+        help_text="The shares below are then of labels that no audit covers; empty: all right.",
+    )
     if_relevant = forms.FloatField(
-        label="Share of relevant labels that are right", min_value=0, max_value=1
+        label="Share of relevant labels that are right", min_value=0, max_value=1, required=False
     )
     if_not = forms.FloatField(
-        label="Share of irrelevant labels that are wrong", min_value=0, max_value=1
+        label="Share of irrelevant labels that are wrong", min_value=0, max_value=1, required=False
     )
     draws = forms.IntegerField(min_value=10, max_value=MAX_DRAWS, initial=200)
     version = forms.TypedChoiceField(
@@ -50,6 +58,16 @@ class NoiseForm(forms.Form):
             return
         choices = [("", "the current one"), *((each.pk, each.name) for each in known)]
         self.fields["version"].choices = choices  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Both shares, unless audits tell them."""
+        given: dict[str, Any] = self.cleaned_data
+        for name, right in (("if_relevant", 1.0), ("if_not", 0.0)):
+            if given.get(name) is None and name not in self.errors:
+                given[name] = right
+                if not given.get("by_audits"):
+                    self.add_error(name, "Give this share, or take those of audits.")
+        return given
 
     def clean_version(self) -> CorpusVersion | None:
         """The corpus version itself."""
@@ -81,9 +99,32 @@ def noise_check(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     check = get_check(access, pk)
     context = RUNS.context(access, check) | {
         "version_name": names(access.benchmark).get(check.corpus_version_id, ""),
+        "rates": rates_table(check),
         "rows": sorted(check.result, key=lambda row: (row["rank"], row["name"])),
     }
     return RUNS.show(request, "evaluation/leaderboard/noise_check.html", context)
+
+
+def rates_table(check: NoiseCheck) -> ReportTable:
+    """What audits found, for the labels that they cover."""
+    rows = tuple(
+        (
+            text(row["source"]),
+            text("relevant" if row["is_relevant"] else "not relevant"),
+            text(str(row["round"] or "all")),
+            text(row["sureness"] or "all"),
+            percent(proportion(row["wrong"], row["n"], exact=True)),
+            Cell(row["n"]),
+        )
+        for row in check.rates
+    )
+    notes = (
+        f"{check.covered:,} of {check.labels:,} labels have a rate of an audit: the finest group "
+        f"with {LEAST} audited labels. In each draw the rate itself is drawn from what the audit "
+        "leaves open (Jeffreys).",
+    )
+    header = ("source", "label", "round", "sureness", "wrong", "audited")
+    return ReportTable("rates", "How often labels are wrong", header, rows, notes)
 
 
 def get_check(access: Access, pk: int) -> NoiseCheck:

@@ -131,9 +131,11 @@ def held_metric(sheet: ScoreSheet, metric: str) -> str:
     return name
 
 
-def as_table(board: Leaderboard) -> ReportTable:
-    """The board as a table for CSV and the API."""
+def as_table(board: Leaderboard, noise: Mapping[int, tuple[int, int]] | None = None) -> ReportTable:
+    """The board as a table for CSV and the API; with the places that label noise could give a run
+    where `noise` has any."""
     header = ("rank", "run", board.metric, *board.domains, "base mean", "base rank", "shift")
+    header += ("rank under label noise",) if noise else ()
     rows = tuple(
         (
             Cell(each.rank, low=each.rank_low, high=each.rank_high),
@@ -143,6 +145,7 @@ def as_table(board: Leaderboard) -> ReportTable:
             Cell(each.base_mean),
             Cell(each.base_rank),
             Cell(each.shift),
+            *_noisy(each, noise),
         )
         for each in board.lines
     )
@@ -239,6 +242,13 @@ def query_values(
         for row in rows.order_by("domain__name")
         for qid, value in zip(row.qids, row.values.get(metric, ()), strict=True)
     }
+
+
+def _noisy(line: Line, noise: Mapping[int, tuple[int, int]] | None) -> tuple[Cell, ...]:
+    if not noise:
+        return ()
+    low, high = noise.get(line.run.pk, (line.rank, line.rank))
+    return (Cell(line.rank, low=low, high=high),)
 
 
 def find_run(benchmark: Benchmark, pk: object, field: str) -> RetrievalRun:

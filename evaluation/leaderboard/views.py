@@ -19,6 +19,7 @@ from corpus.versions.services import chosen, stored
 from evaluation.leaderboard import pictures
 from evaluation.leaderboard import services as boards
 from evaluation.leaderboard.drill import drill
+from evaluation.leaderboard.noise import marks_for
 from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.published import services as published
 from evaluation.scores import sheets
@@ -41,10 +42,15 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
         metric, view, _ = _chosen(request, access)
         board = boards.leaderboard_of(sheet, metric=metric, view=view)
         strips = pictures.strips_of(board)
+        marks = marks_for(access, board, sheet)
         context |= {
             "board": board,
             "strips": strips,
-            "lines": [(line, pictures.strip_of(strips, board, line)) for line in board.lines],
+            "lines": [
+                (line, pictures.strip_of(strips, board, line), marks.places.get(line.run.pk))
+                for line in board.lines
+            ],
+            "noise": marks.check,
             "chart": pictures.moves_of(board),
             "published": published.tables_for(board),
             "practice": any(each.is_practice for each in board.lines),
@@ -61,7 +67,8 @@ def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     if sheet is None or sheets.lacks(sheet, metric):
         messages.warning(request, "Nothing was scored yet.")
         return htmx.redirect(request, reverse("leaderboard", args=[slug]) + _asked(request.GET))
-    table = boards.as_table(boards.leaderboard_of(sheet, metric=metric, view=view))
+    board = boards.leaderboard_of(sheet, metric=metric, view=view)
+    table = boards.as_table(board, marks_for(access, board, sheet).places)
     return table_response(f"{slug}-leaderboard.csv", table)
 
 

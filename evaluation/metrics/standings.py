@@ -221,8 +221,7 @@ def rank_intervals(
     tasks: Sequence[Sequence[Case]],
     measure: Callable[[Case], float | None],
     *,
-    if_relevant: float,
-    if_not: float,
+    truth: Callable[[np.random.Generator], Sequence[Floats]],
     seed: int,
     draws: int = 200,
     level: float = 0.95,
@@ -233,19 +232,17 @@ def rank_intervals(
     Of each system its mean and rank (1 is best) as scored, the low and high rank between which
     `level` of the draws land, and the share of draws in which it is first.
 
-    Each task has one case a system, all of one gold; the chances are those of `truth_of`. Systems
-    are ranked by the mean of `measure` over tasks, equal means share the better rank; a system
-    without a mean is last. Only labels vary: queries and rankings stay. `step` gets the number of
-    each draw before it is made.
+    Each task has one case a system, all of one gold; `truth` gives each draw the chances of each
+    task's labels, as `truth_of` does. Systems are ranked by the mean of `measure` over tasks, equal
+    means share the better rank; a system without a mean is last. Only labels vary: queries and
+    rankings stay. `step` gets the number of each draw before it is made.
     """
-    labels = [cases[0].gold.label for cases in tasks]
-    chances = [truth_of(each, if_relevant=if_relevant, if_not=if_not) for each in labels]
     observed = np.mean([[_or_least(measure(case)) for case in cases] for cases in tasks], axis=0)
     rng = np.random.default_rng(seed)
     totals = np.zeros((draws, len(observed)))
     for draw in range(draws):
         step(draw)
-        for cases, chance in zip(tasks, chances, strict=True):
+        for cases, chance in zip(tasks, truth(rng), strict=True):
             is_true = rng.random(len(chance)) < chance
             totals[draw] += [_or_least(measure(_under(case, is_true))) for case in cases]
     drawn = ranks_of(totals)

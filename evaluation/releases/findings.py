@@ -15,11 +15,13 @@ from annotate.voting.agreement import vote_opinions
 from annotate.voting.models import altered_cases
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Query, Status
 from corpus.texts.models import CLEANED
+from debate.audits.services import audit_bound
 from debate.models import AuditItem, AuditSample
 from evaluation.content import inherited_view
 from evaluation.content.view import View
 from evaluation.exporters.faults import MAX_PLACES, Fault, Place
 from evaluation.exporters.names import aspect_id
+from evaluation.releases.families import shared_families, told
 from evaluation.verification.copies import WITHOUT_TEXT
 from evaluation.verification.rows import Difference
 from kit.stats.results import Estimate
@@ -181,13 +183,19 @@ def label_checks(benchmark: Benchmark) -> list[str]:
     plan, rule = VotingPlan.objects.current(benchmark), rule_of(benchmark)
     samples = AuditSample.objects.filter(run__benchmark=benchmark)
     audited = AuditItem.objects.filter(sample__in=samples).count()
+    wrong, bound = audit_bound(benchmark)
+    told = f"on, {audited:,} pairs drawn" if audited else "off"
+    if wrong.n:
+        told += f", {wrong.hits:,} of {wrong.n:,} decided wrong: at most {bound:.1%} (exact, 95 %)"
+    if plan.audit_bar is not None:
+        told += f"; the bar is {plan.audit_bar:.1%}"
     exam = f"on, {rule.pass_mark} % of {rule.exam_size} items pass" if rule.required else "off"
     batches = f"on, {plan.batch_size} items a batch" if plan.has_batches else "off"
     return [
         f"exam before voting: {exam}",
         f"batches with attention checks: {batches}",
         f"consent before voting: {'on' if plan.consent_text.strip() else 'off'}",
-        f"blind audit of agreed pairs: {f'on, {audited:,} pairs drawn' if audited else 'off'}",
+        f"blind audit of agreed pairs: {told}",
     ]
 
 
@@ -221,3 +229,19 @@ def agreement_fault(kappa: Estimate | None, bar: float | None) -> list[Fault]:
     if bar is None or kappa is None or (kappa.value is not None and kappa.value >= bar):
         return []
     return [Fault("agreement_below_bar", 1, ())]
+
+
+def family_fault(benchmark: Benchmark) -> list[Fault]:
+    """Model families that label or judge here and are measured as well."""
+    found = shared_families(benchmark)
+    places = tuple({"name": told(*each)} for each in list(found.items())[:MAX_PLACES])
+    return [Fault("shared_family", len(found), places)] if found else []
+
+
+def audit_fault(benchmark: Benchmark) -> list[Fault]:
+    """A fault where blind audits leave open more wrong labels than the benchmark's bar; all are
+    open where nothing was audited."""
+    bar = VotingPlan.objects.current(benchmark).audit_bar
+    return (
+        [] if bar is None or audit_bound(benchmark)[1] <= bar else [Fault("audit_above_bar", 1, ())]
+    )

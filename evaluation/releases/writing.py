@@ -35,7 +35,9 @@ from evaluation.exporters.records import QueryRecord, Statistics, count, total
 from evaluation.releases.card import render_card, render_licence
 from evaluation.releases.findings import (
     agreement_fault,
+    audit_fault,
     database_faults,
+    family_fault,
     label_checks,
     renamed_as_inherited,
     unconfirmed_faults,
@@ -247,7 +249,13 @@ def write_release(
     benchmark, left_out = view.benchmark, view.left_out
     agreement = vote_kappa(benchmark, without=left_out.votes)
     faults = merged(
-        [*builder.faults, *agreement_fault(agreement[1], bar), *unconfirmed_faults(view)]
+        [
+            *builder.faults,
+            *agreement_fault(agreement[1], bar),
+            *audit_fault(benchmark),
+            *family_fault(benchmark),
+            *unconfirmed_faults(view),
+        ]
     )
     rows = read_licences(view.splits)
     write_licences(folder, rows)

@@ -101,8 +101,10 @@ class KeptComparison(models.Model):
 class NoiseCheck(TrackedRun):
     """How ranks move when each label is wrong with a given chance (docs/protocol.md X08).
 
-    `if_relevant`: the chance that a label above 0 is right; `if_not`: that one of 0 is wrong.
-    `result`: [{run, rank, low, high, first}] for each run of the sheet.
+    `if_relevant`: the chance that a label above 0 is right; `if_not`: that one of 0 is wrong; of
+    labels that `rates` do not cover, if it has any: [{source, is_relevant, round, sureness, n,
+    wrong}] of blind audits. `result`: [{run, rank, low, high, first}] for each run of the sheet;
+    `covered` of all `labels` have a rate.
     """
 
     task_name = "evaluation.check_noise"
@@ -116,6 +118,9 @@ class NoiseCheck(TrackedRun):
     view = models.CharField(max_length=8)
     if_relevant = models.FloatField()
     if_not = models.FloatField()
+    rates = models.JSONField(default=list, db_default=[])
+    labels = models.PositiveIntegerField(default=0, db_default=0)
+    covered = models.PositiveIntegerField(default=0, db_default=0)
     seed = models.PositiveIntegerField(default=1)
     draws = models.PositiveSmallIntegerField(default=200)
     result = models.JSONField(default=list)

@@ -25,10 +25,11 @@ class Proportion(HasEnds):
     interval: Interval | None = None
 
 
-def wilson(hits: int, n: int, confidence: float = 0.95) -> Interval:
+def wilson(hits: float, n: float, confidence: float = 0.95) -> Interval:
     """Wilson's score interval (JASA 22, 1927) without continuity correction.
 
-    ValueError unless 0 <= hits <= n and n > 0.
+    Counts may be effective ones, such as of a sample without replacement. ValueError unless
+    0 <= hits <= n and n > 0.
     """
     _check(hits, n)
     z = float(special.ndtri((1 + confidence) / 2))
@@ -67,6 +68,6 @@ def proportion(hits: int, n: int, *, confidence: float = 0.95, exact: bool = Fal
     return Proportion(hits, n, hits / n, ends)
 
 
-def _check(hits: int, n: int) -> None:
+def _check(hits: float, n: float) -> None:
     if n <= 0 or not 0 <= hits <= n:
         raise ValueError(f"{hits} of {n} is no share.")

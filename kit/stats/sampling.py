@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from hashlib import sha256
+from math import inf
 from typing import TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -23,6 +24,32 @@ def allot(sizes: Mapping[Key, int], size: int) -> dict[Key, int]:
     by_remainder = sorted(sizes, key=lambda key: (given[key] - exact[key], repr(key)))
     for key in by_remainder[:rest]:
         given[key] += 1
+    return given
+
+
+def allot_by_spread(
+    sizes: Mapping[Key, int], found: Mapping[Key, tuple[int, int]], size: int
+) -> dict[Key, int]:
+    """Divide a further sample so that the variance of the whole's share becomes least.
+
+    `found` are (hits, n) of what was drawn before in each stratum of `sizes` items. One after the
+    other each goes where it takes most from sum(N_h^2 p (1 - p) / n_h), with p = (hits + 1) /
+    (n + 2): Neyman's allocation (1934) in whole numbers (Wright 2012). What no label is known of
+    comes first.
+    """
+    given = dict.fromkeys(sizes, 0)
+
+    def gain(key: Key) -> tuple[float, str]:
+        hits, n = found.get(key, (0, 0))
+        taken, p = n + given[key], (hits + 1) / (n + 2)
+        spread = sizes[key] ** 2 * p * (1 - p)
+        return spread / (taken * (taken + 1)) if taken else inf, repr(key)
+
+    for _ in range(size):
+        left = [key for key in sizes if found.get(key, (0, 0))[1] + given[key] < sizes[key]]
+        if not left:
+            break
+        given[max(left, key=gain)] += 1
     return given
 
 

@@ -43,9 +43,14 @@ _NAMED = "Cases are named by ids drawn by chance."
 # By file: a group ("GET /api/...", a command, a path), or a group and one of its lines with a space
 # between, and why it is no longer there.
 _RERANKER = "There is another role, reranker."
+_AUDITS = "Audits may tell it instead."
 LEFT_OUT: dict[str, dict[str, str]] = {
     "answers.txt": {"GET /api/b/<slug>/cases/ .results[].id: int": _NAMED},
     "api.txt": {
+        f"POST /api/b/{{slug}}/leaderboard/noise/ takes {name}*: number (double)": _AUDITS
+        for name in ("if_not", "if_relevant")
+    }
+    | {
         f"{route} {field}: one of 'likert3', 'likert5'": "There is another scale, shares."
         for route, field in (
             ("GET /api/b/{slug}/queries/{id}/aspects/", "200 results*[].scale"),

@@ -40,16 +40,16 @@ comparisons debate-run debate-run-adoption debate-run-forecast debate-run-new de
 debate-run-report debate-run-room debate-run-spending debate-run-table debate-runs endpoints
 expansion expansion-forecast expansion-items expansion-new expansion-query expansions experiment
 experiment-csv experiments grade-run grade-runs hint-run hint-runs holes-next import import-folder
-import-run imports invited judge-report judge-run judge-runs judge-samples judge-table label-checks
-noise-check noise-checks panel panel-hints panel-new panel-table people person pipeline
-pipeline-forecast pipeline-grid pipeline-means pipeline-new pipelines pool pool-build pool-builds
-pool-new pool-pairs pools progress progress-csv prompts push qualification-people qualification-rule
-qualification-rules query-source query-sources query-wordings quotas rag-board rag-board-csv
-rag-forecast rag-grade-forecast rag-run rag-run-new rag-runs release release-changelog
-release-pushes releases rerank-forecast rerank-run rerank-run-new rerank-runs rescoring
-run-computation run-computations short-answers spending spot-checks version version-passage
-version-search version-take-up version-work versions voting voting-arms voting-pay voting-plan
-webhook webhooks wordings
+import-run imports invited judge-report judge-run judge-runs judge-samples judge-table judges
+judges-table label-checks noise-check noise-checks panel panel-hints panel-new panel-table people
+person pipeline pipeline-forecast pipeline-grid pipeline-means pipeline-new pipelines pool
+pool-build pool-builds pool-new pool-pairs pools progress progress-csv prompts push
+qualification-people qualification-rule qualification-rules query-source query-sources
+query-wordings quotas rag-board rag-board-csv rag-forecast rag-grade-forecast rag-run rag-run-new
+rag-runs release release-changelog release-pushes releases rerank-forecast rerank-run rerank-run-new
+rerank-runs rescoring run-computation run-computations short-answers spending spot-checks version
+version-passage version-search version-take-up version-work versions voting voting-arms voting-pay
+voting-plan webhook webhooks wordings
 """
 
 

@@ -39,13 +39,15 @@ class JudgeMode(StrEnum):
 
 @dataclass(frozen=True)
 class Judge:
-    """One judge, as it was frozen when the run was made."""
+    """One judge, as it was frozen when the run was made; `swapped`: it sees aspects the other way
+    round, to tell whether their order matters."""
 
     endpoint: str
     model: str
     mode: JudgeMode = JudgeMode.RUBRIC
     temperature: float = 0.0
     reasoning_effort: str = ""
+    swapped: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ def judge(exam: Exam, who: Judge, key: bytes) -> Judging:
 def judge_request(exam: Exam, who: Judge, key: bytes) -> Request:
     """The question to the judge."""
     ids = [f"a{k}" for k, _, _ in exam.aspects]
-    aspects = "\n".join(f"a{k}:\n{fence('aspect', content, key)}" for k, content, _ in exam.aspects)
+    shown = exam.aspects[::-1] if who.swapped else exam.aspects
+    aspects = "\n".join(f"a{k}:\n{fence('aspect', content, key)}" for k, content, _ in shown)
     messages = prompt_of(who.mode.role).render(
         query=fence("query", exam.question, key),
         aspects=aspects,

@@ -71,13 +71,15 @@ class AnswerGradeSerializer(serializers.ModelSerializer):
 
 
 class NewBridgeSerializer(serializers.Serializer):
-    """The other judge, how many answers it is asked about, and the seed that draws them."""
+    """The other judge, how many answers it is asked about, and the seed that draws them; `swapped`
+    shows it the aspects the other way round."""
 
     mode = serializers.ChoiceField(
         choices=JUDGE_MODES, required=False, default=JudgeMode.RUBRIC.value
     )
     endpoint = serializers.CharField(required=False, allow_blank=True, default="")
     repetitions = serializers.IntegerField(required=False, default=1)
+    swapped = serializers.BooleanField(required=False, default=False)
     budget_usd = BudgetField(required=False, default=None)
     size = serializers.IntegerField(required=False, default=bridges.SIZE)
     seed = serializers.IntegerField(required=False, default=bridges.SEED)

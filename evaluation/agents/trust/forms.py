@@ -18,4 +18,9 @@ class BridgeForm(JudgeForm):
         help_text="Drawn by domain from what this judge has judged.",
     )
     seed = forms.IntegerField(min_value=0, max_value=MAX_SEED, initial=SEED)
-    field_order = ("endpoint", "mode", "size", "seed", "repetitions", "budget_usd")
+    swapped = forms.BooleanField(
+        required=False,
+        label="Show the aspects the other way round",
+        help_text="By the same model: whether their order matters (the judge’s card).",
+    )
+    field_order = ("endpoint", "mode", "swapped", "size", "seed", "repetitions", "budget_usd")

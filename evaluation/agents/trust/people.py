@@ -15,13 +15,15 @@ from annotate.grading.services import PEOPLE, POINTS, SCORES, SEED, SIZE, Drawab
 from corpus.access import Access
 from corpus.models import Benchmark
 from evaluation.agents.judging import answers_of, aspects_of
-from evaluation.agents.models import AgentRun, JudgeRun
+from evaluation.agents.models import AgentItem, AgentRun, JudgeRun
 from evaluation.agents.protocol.judging import completeness_of
 from evaluation.agents.reading import verdicts_by
 from kit.errors import Refused
-from kit.lists.report_tables import Cell, ReportTable, text
+from kit.lists.report_tables import Cell, ReportTable, measured, text
 from kit.stats.agreement import cohen_kappa, krippendorff_alpha
 from kit.stats.kappa import WEIGHTS, Weights
+from kit.stats.means import mean
+from kit.stats.predicted import Stratum, corrected_mean
 from kit.stats.ratings import from_triples
 from kit.stats.results import Estimate
 
@@ -32,6 +34,7 @@ MEASURES: Final[dict[str, tuple[str, Sequence[float]]]] = {
     "completeness": ("Completeness: 1 to 5", tuple(POINTS)),
     "quality": ("Quality: 1 to 5", tuple(POINTS)),
 }
+ON_POINTS: Final = ("completeness", "quality")
 
 
 def draw_sample(
@@ -121,17 +124,13 @@ def beside(judge: JudgeRun) -> Beside:
     pairs: dict[str, dict[tuple[Hashable, int], tuple[float, float]]] = {n: {} for n in MEASURES}
     answers: set[tuple[int, int]] = set()
     unjudged = 0
-    for grade in _grades(judge.benchmark):
+    for grade in grades_of(judge.benchmark):
         key, who = answer_key(grade.answer.origin), grade.grader_id
         verdict = next((each for each in said.get(key, ()) if each.quality is not None), None)
         unjudged += verdict is None
         if verdict is not None:
             answers.add(key)
-        points = {
-            "completeness": completeness_of(grade.scores, grade.weights),
-            "quality": grade.quality,
-        }
-        for measure, label in points.items():
+        for measure, label in points_of(grade).items():
             people[measure][key, who] = label
             if verdict is not None:
                 pairs[measure][key, who] = (getattr(verdict, measure), label)
@@ -170,6 +169,53 @@ def agreement_table(found: Beside, url: str = "") -> ReportTable:
     )
 
 
+def corrected_table(runs: Sequence[AgentRun], judge: JudgeRun) -> ReportTable:
+    """The judge's mean over the answers of each run, and what people's sample makes of it.
+
+    An answer is one unit, by whatever round; people's value is the mean of those who scored it.
+    """
+    said: dict[int, dict[tuple[int, int], dict[str, float]]] = {}
+    of_run = dict(AgentItem.objects.filter(run__in=runs).order_by().values_list("pk", "run"))
+    for key, rows in verdicts_by(judge).items():
+        known = [row for row in rows if row.quality is not None]
+        if known and key[0] in of_run:
+            means = {name: _mean([getattr(row, name) for row in known]) for name in ON_POINTS}
+            said.setdefault(of_run[key[0]], {})[key] = means
+    given: dict[tuple[int, int], list[dict[str, float]]] = {}
+    for grade in grades_of(judge.benchmark):
+        given.setdefault(answer_key(grade.answer.origin), []).append(points_of(grade))
+    lines: list[tuple[Cell, ...]] = []
+    for run in runs:
+        judged = said.get(run.pk, {})
+        for name in ON_POINTS:
+            pairs = [
+                (judged[key][name], _mean([each[name] for each in given[key]]))
+                for key in sorted(judged.keys() & given.keys())
+            ]
+            if pairs:
+                raw = _mean([each[name] for each in judged.values()])
+                found = corrected_mean([Stratum(len(judged), raw, pairs)])
+                lines.append(
+                    (
+                        text(run.name),
+                        text(name),
+                        Cell(len(judged)),
+                        Cell(raw, "coefficient"),
+                        Cell(len(pairs)),
+                        measured(mean([people for _, people in pairs]), "coefficient"),
+                        measured(found, "coefficient"),
+                    )
+                )
+    header = ("run", "score", "answers", "judge", "scored by people", "people alone", "corrected")
+    notes = (
+        "Prediction-powered inference (PPI++): people's mean over the sample, moved by what the "
+        "judge says of all answers as far as both go together. An answer is one unit; samples are "
+        "drawn by chance over runs and domains. Intervals: Student's t, 95 %, with the finite "
+        "population's correction; none where judge and people never differ.",
+    )
+    return ReportTable("corrected", "Scores corrected by people", header, tuple(lines), notes)
+
+
 def in_short(found: Beside) -> str:
     """How far the judge agrees with people, in a sentence for the tables that use it."""
     if not found.answers:
@@ -181,6 +227,16 @@ def in_short(found: Beside) -> str:
         for each in [found.kappa(name)]
     ]
     return f"With people, on {found.answers:,} answers, its quadratic κ is: {', '.join(told)}."
+
+
+def points_of(grade: AnswerGrade) -> dict[str, float]:
+    """What a person's grade says on the scales of the judge."""
+    completeness = completeness_of(grade.scores, grade.weights)
+    return {"completeness": completeness, "quality": grade.quality}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _ends(found: Estimate) -> str:
@@ -197,7 +253,8 @@ def _row(name: str, who: str, found: Estimate, url: str) -> tuple[Cell, ...]:
     )
 
 
-def _grades(benchmark: Benchmark) -> Iterable[AnswerGrade]:
+def grades_of(benchmark: Benchmark) -> Iterable[AnswerGrade]:
+    """What people said of agents' answers and what stands of it."""
     rows = AnswerGrade.objects.standing().filter(
         answer__sample__benchmark=benchmark, answer__origin__startswith=f"{_ORIGIN}:"
     )

@@ -39,6 +39,11 @@ class Command(VerbCommand):
         )
         parser.add_argument("--n", type=int, default=SIZE, help="answers of a bridge")
         parser.add_argument("--seed", type=int, default=SEED, help="draws the answers of a bridge")
+        parser.add_argument(
+            "--swapped",
+            action="store_true",
+            help="show the judge of a bridge the aspects the other way round",
+        )
         parser.add_argument("--mode", choices=list(JudgeMode), default=JudgeMode.RUBRIC.value)
         parser.add_argument("--repetitions", type=int, default=1)
         asking_arguments(parser)
@@ -68,6 +73,7 @@ def _start(benchmark: Benchmark, options: dict[str, Any], first: endpoints.Endpo
         judge = benchmark.judge_runs.filter(pk=options["bridge_from"]).first()
         if judge is None:
             raise Refused(f"There is no judge run {options['bridge_from']} here.")
+        given["swapped"] = options["swapped"]
         return start_bridge(judge=judge, size=options["n"], seed=options["seed"], **given)
     runs = benchmark.agent_runs.order_by("-pk")
     agent_run: AgentRun | None = None

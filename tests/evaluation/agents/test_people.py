@@ -11,11 +11,13 @@ from evaluation.agents.trust.people import (
     agreement_table,
     answer_key,
     beside,
+    corrected_table,
     draw_sample,
     in_short,
     samples,
 )
 from kit.errors import Refused
+from kit.stats.predicted import Stratum, corrected_mean
 from tests.annotate.test_api import script
 from tests.annotate.voting.test_blind_worlds import answer_of
 from tests.annotate.world import signed_in
@@ -103,7 +105,33 @@ def test_the_agreement_of_judge_and_people_is_cohens_weighted_kappa(place) -> No
     assert "Judge and people" in page
     assert "its quadratic κ is" in page
     sheets = signed_in(room.admin).get(f"/api{room.url('agent-board/')}").json()
-    assert sheets[-1]["name"] == "people"
+    assert [each["name"] for each in sheets[-2:]] == ["people", "corrected"]
+
+
+def test_the_judges_mean_is_corrected_by_the_sample(place) -> None:
+    run = told_apart(place.run(rounds=3))
+    judge = judged(place, run)
+    drawn(place, run, size=6, people=2)
+    answers = list(GradedAnswer.objects.order_by("pk"))
+    judge.verdicts.update(state="judged", quality=4, completeness=4, scores={})
+    for answer, said, people in zip(answers, (5, 4, 2, 1), (4, 4, 1, 2), strict=False):
+        say(judge, answer, 1.0, said)
+        score(place, place.room.author, answer, 0.5, people)
+    # A second person: the mean of both counts.
+    score(place, place.room.colleague, answers[3], 0.5, 1)
+    table = corrected_table([run], judge)
+    row = next(each for each in table.rows if each[1].value == "quality")
+    size = judge.verdicts.count()
+    raw = (5 + 4 + 2 + 1 + 4 * (size - 4)) / size
+    wanted = corrected_mean([Stratum(size, raw, [(5, 4), (4, 4), (2, 1), (1, 1.5)])])
+    # cov / var of (5, 4, 2, 1) and (4, 4, 1, 1.5): deviations 2, 1, -1, -2 and 1.375, 1.375,
+    # -1.625, -1.125: 8 / 10. People's 2.625 moved by .8 (raw - 3).
+    assert wanted.value == pytest.approx(2.625 + 0.8 * (raw - 3))
+    assert [cell.value for cell in row[2:6]] == [size, raw, 4, 2.625]
+    assert (row[6].value, row[6].low) == pytest.approx((wanted.value, wanted.low))
+    completeness = next(each for each in table.rows if each[1].value == "completeness")
+    assert completeness[6].value == pytest.approx(3.0)
+    assert completeness[6].low is None  # people never differ among themselves: nothing to go by
 
 
 def test_what_the_judge_has_not_judged_is_counted_and_left_out(place) -> None:

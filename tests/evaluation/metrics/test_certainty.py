@@ -105,7 +105,7 @@ def ranked(**chances):
     found = rank_intervals(
         [systems(GOLD)],
         lambda case: value_of(metric, case, STRICT).mean,
-        **chances,
+        truth=lambda rng: [truth_of(GOLD.label, **chances)],
         seed=2,
         draws=60,
     )

@@ -12,10 +12,11 @@ from django.test import Client
 
 from annotate.adjudication.services import settle_case
 from annotate.answers.citing import foreign_citations
-from annotate.models import EscalationCase, Vote
+from annotate.models import EscalationCase, Vote, VotingPlan
 from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
 from corpus.access import enter
 from corpus.models import Judgment, Passage, Query, Source
+from debate.audits.services import draw_sample
 from debate.models import Debate, DebateRun, Turn
 from evaluation.content.evidence import pseudonyms
 from evaluation.exporters.files import write_sums
@@ -24,8 +25,9 @@ from evaluation.releases.building import carry_out
 from evaluation.releases.services import start_here
 from evaluation.verification.diff import compare
 from evaluation.verification.folder import verify
+from tests.debate.runs.test_screens import make_debate, make_run
 from tests.evaluation.conftest import Garden, label, make_case, make_garden, make_support
-from tests.factories import make_member, make_pool
+from tests.factories import make_member, make_passage, make_pool
 from tests.worlds import in_a_world
 
 
@@ -246,6 +248,34 @@ def test_the_bar_of_agreement(sound, tmp_path) -> None:
     assert refused.status == "failed"
     assert "below the bar" in refused.error
     assert "Fleiss' kappa over 6 votes is 0.250" in (tmp_path / "a/README.md").read_text()
+
+
+def audit_of(garden: Garden, count: int) -> None:
+    """A blind audit of so many pairs that a run agreed are not relevant; people find no error."""
+    run = make_run(garden.benchmark, status="done")
+    for _ in range(count):
+        number = Debate.objects.count()
+        passage = make_passage(garden.benchmark, f"a{number}", text="What people see again.")
+        make_debate(run, "agreed", label=0, round=1, query=garden.query, passage=passage)
+    sample = draw_sample(run=run, size=count, seed=1, actor=None)
+    EscalationCase.objects.filter(pk__in=sample.items.values("case")).update(
+        status="closed", label=0
+    )
+
+
+@pytest.mark.slow
+def test_the_bar_of_blind_audits(sound, tmp_path) -> None:
+    VotingPlan.objects.create(benchmark=sound.benchmark, version=1, audit_bar=0.3)
+    refused = build(sound, tmp_path / "a", final=True)
+    assert [fault["check"] for fault in refused.faults] == ["audit_above_bar"]
+    # No error of 8: 1 - .05^(1/8) = 31.2 %; of 12: 22.1 %.
+    audit_of(sound, 8)
+    assert build(sound, tmp_path / "b", "1.0.1", final=True).status == "failed"
+    audit_of(sound, 4)
+    assert build(sound, tmp_path / "c", "1.0.2", final=True).status == "done"
+    card = (tmp_path / "c/README.md").read_text()
+    told = "on, 12 pairs drawn, 0 of 12 decided wrong: at most 22.1% (exact, 95 %)"
+    assert f"- blind audit of agreed pairs: {told}; the bar is 30.0%" in card
 
 
 def test_people_are_pseudonyms_that_hold_in_one_release(sound, tmp_path, settings) -> None:

@@ -1,0 +1,139 @@
+"""What blind audits say of a run's counts: the raw figure, and the corrected one beside it.
+
+Prediction-powered inference (kit/stats/predicted.py): strata are what the models said of a pair
+that the original gold holds or does not hold, people's labels are those of decided audits.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from django.db.models import Count, Exists, OuterRef, Q
+
+from annotate.models import CaseStatus
+from corpus.models import Judgment
+from debate.audits.services import audited_name, audited_status, is_untouched
+from debate.models import AuditItem, DebateRun, RunKind
+from kit.lists.report_tables import Cell, ReportTable, percent, text
+from kit.stats.predicted import Stratum, corrected_mean
+
+_HEADER: Final = (
+    *("Pairs that", "Of", "As the models say", "Share", "People judged"),
+    *("Corrected share", "Corrected number"),
+)
+
+
+class _Kind(NamedTuple):
+    """Pairs of one run that are alike before people look: a stratum."""
+
+    run: int
+    label: int
+    is_gold: bool
+
+
+# What a pair counts as, by its label and whether the original gold holds it.
+_Value = Callable[[int, bool], bool]
+
+
+def _is_relevant(label: int, is_gold: bool) -> bool:
+    return label > 0
+
+
+def _is_hole(label: int, is_gold: bool) -> bool:
+    return label > 0 and not is_gold
+
+
+def corrected_sheet(run: DebateRun) -> ReportTable:
+    """The run's counts, corrected by its own audits; without a row where nobody decided one."""
+    sizes, found = _read([run])
+    of = audited_name(run)
+    names: dict[str, _Value] = {"are relevant": _is_relevant, "are holes": _is_hole}
+    if run.pool.of_aspects:
+        names = {"support the aspect": _is_relevant}
+    if run.kind == RunKind.FILTER:
+        names = {"are relevant, though discarded": _is_relevant}
+    rows = [_row(name, sizes, found, value) for name, value in names.items()]
+    notes = (
+        f"Of {of} pairs that could be drawn or were; those that people had judged before are left "
+        "out. Strata: what the models said, and whether the original gold holds the pair.",
+        _HOW,
+    )
+    return ReportTable(
+        "corrected", f"Corrected by the audits of {of} pairs", _HEADER, _told(rows, found), notes
+    )
+
+
+def corrected_holes(runs: Sequence[DebateRun]) -> ReportTable:
+    """The holes that these runs found, corrected by their audits."""
+    audited = [run for run in runs if run.audits.exists()]
+    sizes, found = _read(audited)
+    rows = [_row("are holes", sizes, found, _is_hole)]
+    notes = (
+        f"Over pairs that the models of {len(audited):,} audited "
+        f"{'run' if len(audited) == 1 else 'runs'} labelled and people had not judged; "
+        "runs without an audit are left out.",
+        _HOW,
+    )
+    return ReportTable("holes", "Holes, corrected by audits", _HEADER, _told(rows, found), notes)
+
+
+_HOW: Final = (
+    "Prediction-powered inference: what people found in each stratum counts for the whole of it. "
+    "Intervals: 95 %, with the finite population's correction."
+)
+
+
+def _read(runs: Sequence[DebateRun]) -> tuple[dict[_Kind, int], dict[_Kind, list[int]]]:
+    """The size of each stratum, and what people said of those drawn from it."""
+    original = Judgment.objects.original().filter(
+        query=OuterRef("query_id"), passage=OuterRef("passage_id"), label__gt=0
+    )
+    sizes: dict[_Kind, int] = {}
+    found: dict[_Kind, list[int]] = {}
+    for run in runs:
+        items = AuditItem.objects.filter(sample__run=run)
+        decided = dict(
+            items.filter(case__status=CaseStatus.CLOSED).values_list("debate", "case__label")
+        )
+        if not decided:
+            continue
+        pairs = run.debates.filter(status=audited_status(run)).annotate(gold=Exists(original))
+        drawn = Q(pk__in=items.values("debate"))
+        counted = pairs.filter(drawn | is_untouched()).order_by().values_list("label", "gold")
+        for label, gold, count in counted.annotate(n=Count("pk")):
+            sizes[_Kind(run.pk, label or 0, gold)] = count
+        for key, label, gold in pairs.filter(pk__in=decided).values_list("pk", "label", "gold"):
+            found.setdefault(_Kind(run.pk, label or 0, gold), []).append(decided[key] or 0)
+    return sizes, found
+
+
+def _row(
+    name: str,
+    sizes: dict[_Kind, int],
+    found: dict[_Kind, list[int]],
+    value: _Value,
+) -> tuple[Cell, ...]:
+    strata, raw, whole = [], 0, sum(sizes.values())
+    for kind in sorted(sizes):
+        said = float(value(kind.label, kind.is_gold))
+        raw += int(said) * sizes[kind]
+        pairs = [(said, float(value(label, kind.is_gold))) for label in found.get(kind, ())]
+        strata.append(Stratum(sizes[kind], said, pairs))
+    mean = corrected_mean(strata)
+    number, low, high = (
+        None if each is None else round(whole * each) for each in (mean.value, mean.low, mean.high)
+    )
+    return (
+        text(name),
+        Cell(whole),
+        Cell(raw),
+        Cell(raw / whole if whole else None, "percent"),
+        Cell(mean.n),
+        percent(mean),
+        Cell(number, low=low, high=high),
+    )
+
+
+def _told(
+    rows: list[tuple[Cell, ...]], found: dict[_Kind, list[int]]
+) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(rows) if found else ()

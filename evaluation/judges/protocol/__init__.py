@@ -1,0 +1,1 @@
+"""Shapes of TREC AutoJudge, and how far two rankings of systems agree. Pure."""

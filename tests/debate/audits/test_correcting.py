@@ -1,0 +1,141 @@
+"""What blind audits say of a run's counts, and draws by error."""
+
+from typing import Any
+
+import pytest
+
+from annotate.models import CaseStatus, EscalationCase
+from debate.audits.correcting import corrected_sheet
+from debate.audits.services import audit_sheet, audited, draw_audit
+from debate.models import Debate
+from kit.errors import Refused
+from kit.stats.predicted import Stratum, corrected_mean
+from tests.annotate.world import hx, make_world, masked, signed_in
+from tests.debate.runs.test_screens import make_debate, make_run
+from tests.factories import make_gold, make_passage, make_query
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world() -> Any:
+    return make_world()
+
+
+def run_of(world: Any, relevant: int, others: int, *, kind: str = "debate", gold: int = 0) -> Any:
+    """Pairs of one domain; the first `gold` relevant ones are in the original gold."""
+    status = "agreed" if kind == "debate" else "judged"
+    run = make_run(world.benchmark, status="done", kind=kind)
+    for place in range(relevant + others):
+        number, label = Debate.objects.count(), int(place < relevant)
+        query = make_query(world.benchmark, f"q{number}", "biology")
+        passage = make_passage(world.benchmark, f"p{number}", "biology")
+        if place < gold:
+            make_gold(query, passage)
+        make_debate(run, status, label=label, round=1, query=query, passage=passage)
+    return run
+
+
+def decide(sample: Any, wrong: dict[int, int]) -> None:
+    """Close its cases: of each label the first so many as wrong."""
+    left = dict(wrong)
+    for item in sample.items.order_by("pk"):
+        is_wrong = left.get(item.label, 0) > 0
+        left[item.label] = left.get(item.label, 0) - 1
+        label = 1 - item.label if is_wrong else item.label
+        rows = EscalationCase.objects.filter(pk=item.case_id)
+        rows.update(status=CaseStatus.CLOSED, label=label)
+
+
+def audit_of(run: Any, world: Any, size: int, **options: Any) -> Any:
+    return draw_audit(run=run, actor=world.admin, size=size, seed=3, **options)
+
+
+def cells(run: Any) -> dict[str, list[Any]]:
+    return {row[0].value: list(row[1:]) for row in corrected_sheet(run).rows}
+
+
+def test_counts_of_a_debate_are_corrected_by_what_people_found(world) -> None:
+    run = run_of(world, 20, 30)
+    assert cells(run) == {}
+    decide(audit_of(run, world, 25), {1: 3, 0: 1})
+    # 10 of 20 called relevant are drawn, 3 are wrong; 15 of 30 others, 1 is wrong:
+    # 20 * 7/10 + 30 * 1/15 = 16 of 50.
+    strata = [
+        Stratum(30, 0.0, [(0.0, 0.0)] * 14 + [(0.0, 1.0)]),
+        Stratum(20, 1.0, [(1.0, 1.0)] * 7 + [(1.0, 0.0)] * 3),
+    ]
+    mean = corrected_mean(strata)
+    for name in ("are relevant", "are holes"):
+        of, raw, share, judged, corrected, number = cells(run)[name]
+        assert (of.value, raw.value, share.value, judged.value) == (50, 20, 0.4, 25)
+        assert corrected.value == pytest.approx(16 / 50)
+        assert (corrected.low, corrected.high) == pytest.approx((mean.low, mean.high))
+        assert (number.value, number.low) == (16, round(50 * (mean.low or 0)))
+
+
+def test_a_hole_is_what_the_original_gold_lacks(world) -> None:
+    run = run_of(world, 20, 0, gold=10)
+    decide(audit_of(run, world, 20), {1: 0})
+    found = cells(run)
+    assert [found[name][1].value for name in ("are relevant", "are holes")] == [20, 10]
+    # All were drawn and confirmed: the number is known.
+    holes = found["are holes"][-1]
+    assert (holes.low, holes.value, holes.high) == (10, 10, 10)
+
+
+def test_what_a_filter_lost_is_estimated(world) -> None:
+    run = run_of(world, 0, 40, kind="filter")
+    decide(audit_of(run, world, 20), {0: 2})
+    of, raw, _, judged, share, number = cells(run)["are relevant, though discarded"]
+    assert (of.value, raw.value, judged.value, number.value) == (40, 0, 20, 4)
+    assert share.low < 0.1 < share.high
+
+
+def test_pairs_that_people_knew_before_are_no_part_of_it(world) -> None:
+    run = run_of(world, 12, 8)
+    known = run.debates.order_by("pk").first()
+    world.case(query=known.query, passage=known.passage)
+    decide(audit_of(run, world, 10), {})
+    assert cells(run)["are relevant"][0].value == 19
+
+
+def test_a_draw_by_error_goes_where_labels_are_least_sure(world) -> None:
+    run = run_of(world, 30, 30)
+    with pytest.raises(Refused, match="in proportion first"):
+        audit_of(run, world, 5, by_error=True)
+    # 10 of each; of those called relevant 5 are wrong, of the others none.
+    decide(audit_of(run, world, 20), {1: 5, 0: 0})
+    again = audit_of(run, world, 12, by_error=True)
+    labels = list(again.items.values_list("label", flat=True))
+    # 900 * 1/4 / (n (n + 1)) stays above 900 * 11/144 / 110 = .625 until n = 18: nine, then one of
+    # the others, whose next would bring .521; two more bring .592 and .536.
+    assert (labels.count(1), labels.count(0)) == (11, 1)
+    decide(again, {1: 5, 0: 0})
+    first, second = audited(run)
+    assert first.bound is not None
+    assert second.bound is None
+    assert audit_sheet(run).rows[1][6].value is None
+    # Both draws together: 21 of 30 with 10 wrong, 11 of 30 with none.
+    assert cells(run)["are relevant"][3].value == 32
+    assert cells(run)["are relevant"][4].value == pytest.approx(0.5 * 11 / 21)
+
+
+def test_report_csv_and_api_have_it_and_voters_do_not(world) -> None:
+    run = run_of(world, 10, 10)
+    decide(audit_of(run, world, 10), {1: 1})
+    admin = signed_in(world.admin)
+    page = admin.get(world.url(f"debates/{run.pk}/report/"))
+    assert "Corrected by the audits of agreed pairs" in page.content.decode()
+    csv = admin.get(world.url(f"debates/{run.pk}/report/corrected.csv"))
+    rows = b"".join(csv.streaming_content).decode() if csv.streaming else csv.content.decode()
+    assert rows.splitlines()[1].startswith("are relevant,20,10,0.5,10,")
+    posted = admin.post(
+        world.url(f"debates/{run.pk}/audits/"), {"size": 4, "seed": 2, "by_error": "on"}
+    )
+    assert posted.status_code == 302
+    assert run.audits.filter(by_error=True).count() == 1
+    holes = admin.get(world.url("holes/")).content.decode()
+    assert "Holes, corrected by audits" in holes
+    voter = signed_in(world.voters[0]).get(world.url("holes/"), **hx())
+    assert "corrected by audits" not in masked(voter)
