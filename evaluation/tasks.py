@@ -14,6 +14,7 @@ from evaluation.models import (
     Release,
     ReleasePush,
     ScoreSheet,
+    TrainingRun,
 )
 from evaluation.rag import grading
 from evaluation.rag import services as rag
@@ -22,6 +23,8 @@ from evaluation.rag.running import AnswerPump
 from evaluation.releases import pushing
 from evaluation.releases.building import carry_out
 from evaluation.scores import sheets
+from evaluation.training import services as training
+from evaluation.training.running import TrainingPump
 from llm.drives import Drive
 
 
@@ -81,6 +84,12 @@ def grade_answers(run_id: int) -> None:
     GRADES.take_part(run_id)
 
 
+@shared_task(name=TrainingRun.task_name)
+def make_training_data(run_id: int) -> None:
+    """Take part in making training data."""
+    TRAINING.take_part(run_id)
+
+
 AGENTS = Drive(
     AgentRun,
     work=AgentPump.take_groups,
@@ -90,3 +99,9 @@ AGENTS = Drive(
 JUDGES = Drive(JudgeRun, work=JudgePump.take_groups, close=JudgeRun.finish)
 RAG = Drive(RagRun, work=AnswerPump.take_groups, plan=rag.plan, close=rag.close)
 GRADES = Drive(GradeRun, work=GradePump.take_groups, plan=grading.plan, close=grading.close)
+TRAINING = Drive(
+    TrainingRun,
+    work=TrainingPump.take_groups,
+    close=training.close,
+    related=("benchmark", "source", "corpus_version"),
+)

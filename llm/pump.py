@@ -11,7 +11,7 @@ import math
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -29,9 +29,11 @@ from llm.endpoints import Endpoint, fence_key
 from llm.errors import LLMError, Outage, OverBudget, WrongSetup, worst
 from llm.gateway import Gateways
 from llm.ledger.accounts import PayingRun, budget_words, open_account
+from llm.requests import Request
 from llm.trying import demand_answers
 
 T = TypeVar("T")
+AnswerT = TypeVar("AnswerT")
 GROUP: Final = 200
 GROUP_SECONDS: Final = 0.3
 _HEARTBEATS_PER_LEASE = 4
@@ -45,6 +47,29 @@ _SWITCH_S: Final = 0.0005
 # When Python looks for garbage that refers to itself. By its own measure a fifth of a call's
 # processor time goes into looking at all that a worker has loaded.
 _GARBAGE: Final = (50_000, 20, 50)
+
+
+async def carried(
+    steps: Generator[Sequence[Request], Sequence[AnswerT], T],
+    ask: Callable[[Request], Awaitable[AnswerT]],
+) -> T:
+    """What a generator of questions comes to; those of one step are asked at once.
+
+    Raises the worst LLMError of a step when all of it is through.
+    """
+    try:
+        requests = next(steps)
+        while True:
+            answers = await asyncio.gather(*map(ask, requests), return_exceptions=True)
+            if errors := [each for each in answers if isinstance(each, LLMError)]:
+                raise worst(errors) or errors[0]
+            for each in answers:
+                if isinstance(each, BaseException):
+                    raise each
+            requests = steps.send([a for a in answers if not isinstance(a, BaseException)])
+    except StopIteration as end:
+        outcome: T = end.value
+        return outcome
 
 
 class Result(Protocol):

@@ -18,10 +18,10 @@ from kit.runs.models import RunGroup
 from kit.runs.sharing import Share
 from llm import endpoints
 from llm.client import Client
-from llm.errors import ErrorClass, LLMError, worst
+from llm.errors import ErrorClass, LLMError
 from llm.gateway import Gateways
 from llm.profiles import likely_tokens
-from llm.pump import Pump
+from llm.pump import Pump, carried
 from llm.requests import Request
 from llm.reranking import TEI, TEI_BATCH
 
@@ -153,9 +153,8 @@ class RerankPump(Pump[Job, Job]):
         )
         outcome = asking.Outcome([])
         if known.pids:
-            outcome = await self._run(
-                asking.steps_of(task, self.settings, self.key), item, gateways
-            )
+            steps = asking.steps_of(task, self.settings, self.key)
+            outcome = await carried(steps, partial(self._text, item=item, gateways=gateways))
         found = {
             "pids": known.pids,
             "retriever": known.retriever,
@@ -168,23 +167,7 @@ class RerankPump(Pump[Job, Job]):
         }
         return replace(item, scores=self._final(known, outcome), found=found)
 
-    async def _run(self, steps: asking.Steps, item: Job, gateways: Gateways) -> asking.Outcome:
-        requests = next(steps)
-        try:
-            while True:
-                calls = [self._text(each, item, gateways) for each in requests]
-                texts = await asyncio.gather(*calls, return_exceptions=True)
-                if errors := [each for each in texts if isinstance(each, LLMError)]:
-                    raise worst(errors) or errors[0]
-                for each in texts:
-                    if isinstance(each, BaseException):
-                        raise each
-                requests = steps.send([t for t in texts if not isinstance(t, BaseException)])
-        except StopIteration as end:
-            outcome: asking.Outcome = end.value
-            return outcome
-
-    async def _text(self, request: Request, item: Job, gateways: Gateways) -> str | None:
+    async def _text(self, request: Request, *, item: Job, gateways: Gateways) -> str | None:
         try:
             return (await gateways.complete(request, f"{request.role}:{item.row.pk}")).text
         except LLMError as error:

@@ -19,7 +19,7 @@ from corpus.models import (
     RunComputation,
 )
 from debate.models import AnswerRun, DebateRun
-from evaluation.models import AgentRun, GradeRun, JudgeRun, RagRun, Release
+from evaluation.models import AgentRun, GradeRun, JudgeRun, RagRun, Release, TrainingRun
 from kit.account.links import waiting_requests
 from kit.runs.models import RunStatus, TrackedRun
 
@@ -36,6 +36,7 @@ _KINDS: Final[tuple[tuple[str, type[TrackedRun]], ...]] = (
     ("judge-run", JudgeRun),
     ("rag-run", RagRun),
     ("grade-run", GradeRun),
+    ("training-run", TrainingRun),
     ("release", Release),
 )
 _NOW: Final = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED)
