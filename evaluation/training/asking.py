@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -121,7 +121,7 @@ def make(task: Task, who: Settings, key: bytes) -> Steps:
     made = [replace(each, number=n) for n, each in enumerate(graded)]
     if who.positives:
         asked = request_of(POSITIVE, who, key, task.query)
-        made += yield from _asked([(asked, lambda reply: _read_positives(reply, who))])
+        made += yield from _asked([(asked, partial(_read_positives, who=who))])
     best = sorted((each for each in made if each.outcome == IS_POSITIVE and each.role == GRADE),
                   key=lambda each: -(each.score or 0))  # fmt: skip
     positives = [
@@ -133,7 +133,7 @@ def make(task: Task, who: Settings, key: bytes) -> Steps:
         [
             (
                 request_of(NEGATIVE, who, key, task.query, each),
-                lambda reply, positive=each: _read_negative(reply, task.query, positive, who),
+                partial(_read_negative, query=task.query, positive=each, who=who),
             )
             for each in positives
         ]

@@ -5,15 +5,11 @@ import tempfile
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
-from django.contrib.auth.models import User
-from django.db import transaction
-
 from corpus.models import Licence
-from evaluation.agents.services import note
+from corpus.versions.effective import EffectiveLabel
 from evaluation.exporters.training import FORMATS, Sample, Text, write_training
 from evaluation.training import asking
 from evaluation.training.models import (
@@ -36,9 +32,7 @@ PUBLISHED: Final = (
 )
 
 
-def export_training(
-    *, run: TrainingRun, folder: Path, format: str, actor: User | None = None
-) -> dict[str, Any]:
+def export_training(*, run: TrainingRun, folder: Path, format: str) -> dict[str, Any]:
     """Write a run's data into a folder that is not there yet, or is empty; the mixture report.
 
     Raises Refused for another folder or format, and for a run that is not done.
@@ -47,24 +41,20 @@ def export_training(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Refused(f"{folder} is there already and not empty.", field="out")
     left_out: Counter[str] = Counter()
-    report = write_training(folder, format, samples_of(run, left_out), _about(run, left_out))
-    with transaction.atomic():
-        note(run, actor, "export training data", format=format, lines=report["lines"])
-    return report
+    return write_training(folder, format, samples_of(run, left_out), _about(run, left_out))
 
 
-@contextmanager
-def archive_of(run: TrainingRun, format: str, actor: User) -> Iterator[IO[bytes]]:
+def archive_of(run: TrainingRun, format: str) -> IO[bytes]:
     """The same as a zip archive, in a temporary file. Raises Refused."""
     packed = tempfile.TemporaryFile()  # noqa: SIM115  (whoever sends it closes it)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "data"
-        export_training(run=run, folder=folder, format=format, actor=actor)
+        export_training(run=run, folder=folder, format=format)
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(folder.iterdir()):
                 archive.write(path, f"{run.benchmark.slug}-training-{run.pk}/{path.name}")
     packed.seek(0)
-    yield packed
+    return packed
 
 
 def samples_of(run: TrainingRun, left_out: Counter[str]) -> Iterator[Sample]:
@@ -83,7 +73,7 @@ def samples_of(run: TrainingRun, left_out: Counter[str]) -> Iterator[Sample]:
         for each in documents:
             text = texts.get(each.passage_id, "") if each.passage_id else each.whole
             label = labels.get(each.pk)
-            if why := kept_back(each, None if label is None else label.is_gold):
+            if why := kept_back(each, label):
                 left_out[why] += 1
             elif text.strip():
                 source = _source(each, is_unjudged=label is None)
@@ -94,18 +84,18 @@ def samples_of(run: TrainingRun, left_out: Counter[str]) -> Iterator[Sample]:
                 yield sample
 
 
-def kept_back(document: TrainingDocument, is_gold: bool | None) -> str:
-    """Why a document is not trained on; "" where it is. `is_gold` is what its label says now, None
-    where nobody judged the pair."""
+def kept_back(document: TrainingDocument, label: EffectiveLabel | None) -> str:
+    """Why a document is not trained on; "" where it is. `label` is that of its pair now, None
+    where nobody judged it; what was relevant and was taken back is neither."""
     if document.leak:
         return "written documents that repeat the benchmark"
     if document.use == DocumentUse.REJECTED:
         return "replies that failed a check"
     if document.use == DocumentUse.DROPPED:
         return "passages graded 4 to 6"
-    if document.use == DocumentUse.NEGATIVE and is_gold:
+    if document.use == DocumentUse.NEGATIVE and label and label.is_gold:
         return "negatives that are labelled relevant"
-    if document.use == DocumentUse.POSITIVE and is_gold is False:
+    if document.use == DocumentUse.POSITIVE and label and label.label <= 0:
         return "positives that are labelled irrelevant"
     return ""
 

@@ -40,7 +40,7 @@ def candidates(benchmark: Benchmark, domain: str = "") -> list[Query]:
 
 def materials_of(run: TrainingRun, queries: Sequence[Query]) -> dict[int, Material]:
     """What is known of each query: at most `labels` relevant and as many irrelevant passages, and
-    the first `depth` of the source that have no label among these.
+    those of the first `depth` of the source that have no label; all of them where none is taken.
 
     Labels of the practice model are left out: it would train on itself.
     """
@@ -54,12 +54,13 @@ def materials_of(run: TrainingRun, queries: Sequence[Query]) -> dict[int, Materi
         for each in real:
             material = found[each.query]
             same = [use for _, use, _ in material.labelled if use is each.is_gold]
-            if len(same) < most:
+            is_contested = each.is_gold and each.label <= 0
+            if len(same) < most and not is_contested:
                 judged = (rows.get((each.query, key)) for key in each.given_for)
                 row = each.given.judgment if each.given else None
                 row = row or next(filter(None, judged), None)
                 material.labelled.append((each.passage, each.is_gold, row))
-                taken[each.query].add(each.passage)
+            taken[each.query].add(each.passage)
     if run.source is not None:
         depth = run.config["depth"]
         for query, keys in _ranked(run.source, version, queries, depth).items():

@@ -143,8 +143,8 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
     if not name and (grade := free_grade(last)) is not None:
         return Answer(grade)
     asked = messages[:2] if name in training.SCHEMAS or not name else []  # a repair has no block
-    first = str(asked[-1].get("content") or "") if asked else ""
-    made = training.reply(name, first, _question(messages), _documents(asked))
+    prompt = "\n".join(str(each.get("content")) for each in asked)
+    made = training.reply(name, prompt, _question(messages), _documents(asked))
     if made is not None:
         return Answer(made)
     if not name and (documents := _documents(messages)):
