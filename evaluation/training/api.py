@@ -128,8 +128,8 @@ class TrainingRoutes(ViewSetMixin, Route):
     def training_ask(self, request: Request, slug: str, pk: int) -> Response:
         """Put a sample of graded pairs before people."""
         access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(AskSerializer)
-        asked = ask_people(run=get_run(access, pk), actor=access.user, **given)
+        run = get_run(access, pk)
+        asked = ask_people(run=run, actor=access.user, **self.read(AskSerializer))
         return Response(AskedSerializer({"asked": asked}).data)
 
     @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})

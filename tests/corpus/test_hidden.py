@@ -45,7 +45,8 @@ progress-csv prompts push qualification-people qualification-rule qualification-
 rag-board rag-board-csv rag-forecast rag-grade-forecast rag-run rag-run-new rag-runs release
 release-changelog release-pushes releases rerank-forecast rerank-run rerank-run-new rerank-runs
 rescoring run-computation run-computations short-answers
-spending spot-checks version version-passage version-search version-take-up version-work versions
+spending spot-checks training-forecast training-run training-run-new training-runs version
+version-passage version-search version-take-up version-work versions
 voting voting-arms voting-pay voting-plan webhook webhooks
 """
 

@@ -45,4 +45,4 @@ class Command(BaseCommand):
         self.stdout.write(f"Wrote {folder}: {report['lines']:,} lines of {queries:,} queries.")
         for reason, count in report["left_out"].items():
             if count:
-                self.stdout.write(f"Left out: {count:,} {reason}.")
+                self.stdout.write(f"Left out, {reason}: {count:,}.")
