@@ -73,4 +73,5 @@ urlpatterns = [
     path("", include("evaluation.chain.api")),
     path("", include("evaluation.pipelines.api")),
     path("", include("evaluation.judges.api")),
+    path("", include("evaluation.training.api")),
 ]

@@ -48,6 +48,10 @@ NOUNS: dict[str, tuple[str, str]] = {
     "evaluation.published": ("Published results", "Tables of papers beside ours."),
     "evaluation.agreement": ("Agreement", "How far labels can be trusted."),
     "evaluation.agents": ("Search agents", "What agents find and answer with a retriever."),
+    "evaluation.training": (
+        "Training data",
+        "Graded pairs, labels and written documents to train retrievers on.",
+    ),
     "evaluation.rag": ("RAG", "Answers written from what systems retrieve, and their grades."),
     "evaluation.chain": ("Chains", "From noisy pages to a release, step by step."),
     "evaluation.pipelines": ("Pipelines", "Retrieval as several runs, and methods by retrievers."),

@@ -56,6 +56,9 @@ HIDDEN: Final[dict[str, tuple[str, ...]]] = {
         *("grade-run", "api-grade-run-grades"),
     ),
     "scores of rerankers": ("api-rerank-items",),
+    "training data": (
+        *("training-run", "training-export", "api-training-documents", "api-training-export"),
+    ),
     "the record": ("record", "record-file", "api-events", "api-events-file"),
 }
 # Of these the record says which: the first number of the address.

@@ -1,4 +1,5 @@
-"""Releases, which others cite, search agents, generated answers, experiments and kept scores."""
+"""Releases, which others cite, search agents, generated answers, training data, experiments, kept
+scores."""
 
 from evaluation.agents.models import (
     JUDGE_MODES,
@@ -25,3 +26,11 @@ from evaluation.rag.models import (
 )
 from evaluation.releases.models import Release, ReleasePush, ReleaseState
 from evaluation.scores.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
+from evaluation.training.models import (
+    DocumentKind,
+    DocumentUse,
+    ItemState,
+    TrainingDocument,
+    TrainingItem,
+    TrainingRun,
+)

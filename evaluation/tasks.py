@@ -17,6 +17,7 @@ from evaluation.models import (
     Release,
     ReleasePush,
     ScoreSheet,
+    TrainingRun,
 )
 from evaluation.pipelines import running as pipelines
 from evaluation.rag import grading
@@ -26,6 +27,8 @@ from evaluation.rag.running import AnswerPump
 from evaluation.releases import pushing
 from evaluation.releases.building import carry_out
 from evaluation.scores import sheets
+from evaluation.training import services as training
+from evaluation.training.running import TrainingPump
 from llm.drives import Drive
 
 
@@ -99,6 +102,12 @@ def advance_chain(chain_id: int) -> None:
         advance(chain)
 
 
+@shared_task(name=TrainingRun.task_name)
+def make_training_data(run_id: int) -> None:
+    """Take part in making training data."""
+    TRAINING.take_part(run_id)
+
+
 AGENTS = Drive(
     AgentRun,
     work=AgentPump.take_groups,
@@ -108,3 +117,9 @@ AGENTS = Drive(
 JUDGES = Drive(JudgeRun, work=JudgePump.take_groups, close=JudgeRun.finish)
 RAG = Drive(RagRun, work=AnswerPump.take_groups, plan=rag.plan, close=rag.close)
 GRADES = Drive(GradeRun, work=GradePump.take_groups, plan=grading.plan, close=grading.close)
+TRAINING = Drive(
+    TrainingRun,
+    work=TrainingPump.take_groups,
+    close=training.close,
+    related=("benchmark", "source", "corpus_version"),
+)

@@ -36,7 +36,7 @@ _LONGEST_NAME: Final = 60
 # What models are asked to do here, each with a model by default (settings, or the file's `roles`).
 ROLES: Final[dict[str, str]] = {
     "agents": "debate, and write reasons",
-    "judge": "judges alone: single judge, filter, votes, LARA",
+    "judge": "judges alone: single judge, filter, votes, LARA; reranks, makes training data",
     "adjudicator": "decides what agents still dispute",
     "cleaner": "cleans pages",
     "splitter": "cuts pages into passages",

@@ -91,7 +91,7 @@ class Asking:
 Step = Callable[[int], None]
 # (query, passage ids, scores), the best first.
 Ranked = tuple[int, list[str], list[float]]
-_QUERIES = 64
+_QUERIES = vectors.QUERIES
 
 
 @dataclass(frozen=True)
@@ -250,8 +250,9 @@ def _by_model(job: Job) -> tuple[Find, bool]:
 
     def lists(queries: Sequence[Asked]) -> Iterator[Ranked]:
         texts = [query.text for query in queries]
-        rest = iter(queries)
-        for part in asking.vectors(texts, prefix=config["query_prefix"]):
+        rest, parts = iter(queries), asking.vectors(texts, prefix=config["query_prefix"])
+        while group := list(islice(parts, vectors.QUERIES // BATCH)):
+            part = np.concatenate(group)
             yield from _compared(job, folder, list(islice(rest, len(part))), part)
 
     return lists, was_there

@@ -13,6 +13,12 @@ from corpus.retrieval.toplist import Scored, best
 
 # Numbers that are held at once while documents are compared with queries.
 _AT_ONCE: Final = 16_000_000
+# Queries that are compared at once: the more, the nearer to the bare product.
+QUERIES: Final = 1024
+# Documents that are kept of a query before the best are looked for, in multiples of k.
+_POOL: Final = 2
+# Below every score, and above that of a document that is left out.
+_NOTHING: Final = np.finfo(np.float32).min
 # LSA: dimensions, and the terms that are looked at: those that most documents hold.
 MAX_TERMS: Final = 100_000
 _FILE: Final = "vectors.npy"
@@ -65,26 +71,70 @@ def search(
     *,
     without: Sequence[Sequence[int]] = (),
 ) -> list[Scored]:
-    """For each query the k documents of the highest cosine, by comparing with every one."""
+    """For each query the k documents of the highest cosine, by comparing with every one.
+
+    The documents are read in parts, once for every QUERIES queries; of each part is kept what
+    reaches the k best so far, so that memory is the same however many documents there are.
+    """
     queries = unit(queries)
-    width = max(1, _AT_ONCE // max(1, len(documents)))
     found: list[Scored] = []
-    for start in range(0, len(queries), width):
-        scores = _products(queries[start : start + width], documents)
-        for place, row in enumerate(scores, start=start):
-            left_out = without[place] if without else ()
-            found.append(best(row, k, order, without=left_out))
+    for start in range(0, len(queries), QUERIES):
+        part = slice(start, start + QUERIES)
+        found += _nearest(documents, queries[part], k, order, without[part])
     return found
 
 
-def _products(queries: Vectors, documents: Vectors) -> Vectors:
-    """queries x documents, the documents read in parts."""
-    scores = np.empty((len(queries), len(documents)), np.float32)
-    step = max(1, _AT_ONCE // max(1, documents.shape[1]))
+def _nearest(
+    documents: Vectors,
+    queries: Vectors,
+    k: int,
+    order: npt.NDArray[np.int64],
+    without: Sequence[Sequence[int]],
+) -> list[Scored]:
+    bars = np.full((len(queries), 1), _NOTHING, np.float32)
+    kept: list[list[Scored]] = [[] for _ in queries]
+    sizes = np.zeros(len(queries), np.int64)
+    step = max(1, _AT_ONCE // max(len(queries), documents.shape[1]))
     for start in range(0, len(documents), step):
-        part = np.asarray(documents[start : start + step])
-        scores[:, start : start + len(part)] = queries @ part.T
-    return scores
+        scores = queries @ documents[start : start + step].T
+        width = scores.shape[1]
+        for row, numbers in enumerate(without):
+            inside = [each - start for each in numbers if start <= each < start + width]
+            scores[row, inside] = -np.inf
+        if start == 0 and width > k:
+            bars = np.fmax(bars, np.partition(scores, width - k, axis=1)[:, [width - k]])
+        flat = np.flatnonzero(scores >= bars)
+        values = scores.ravel()[flat]
+        ends = np.searchsorted(flat, np.arange(len(queries) + 1) * width)
+        sizes += np.diff(ends)
+        for row in np.flatnonzero(np.diff(ends)).tolist():
+            own = slice(ends[row], ends[row + 1])
+            kept[row].append((flat[own] - row * width + start, values[own]))
+            if sizes[row] > _POOL * k:
+                bars[row], kept[row] = _raised(kept[row], k, order)
+                sizes[row] = len(kept[row][0][0])
+    return [_pruned(each, k, order) for each in kept]
+
+
+def _raised(
+    kept: Sequence[Scored], k: int, order: npt.NDArray[np.int64]
+) -> tuple[np.float32, list[Scored]]:
+    """The bar that the k best so far set, and what reaches it; the k best where many tie."""
+    numbers, values = (np.concatenate(each) for each in zip(*kept, strict=True))
+    bar = np.partition(values, len(values) - k)[len(values) - k]
+    places = np.flatnonzero(values >= bar)
+    if len(places) > _POOL * k:
+        return bar, [_pruned(kept, k, order)]
+    return bar, [(numbers[places], values[places])]
+
+
+def _pruned(kept: Sequence[Scored], k: int, order: npt.NDArray[np.int64]) -> Scored:
+    """The k best of what was kept, equal ones by their ids."""
+    if not kept:
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
+    numbers, values = (np.concatenate(each) for each in zip(*kept, strict=True))
+    places, scores = best(values, k, order[numbers])
+    return numbers[places], scores
 
 
 def build_lsa(counts: Counts, folder: Path, *, dimensions: int = DIMENSIONS) -> None:

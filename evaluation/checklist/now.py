@@ -20,7 +20,16 @@ from corpus.models import (
     RunComputation,
 )
 from debate.models import AnswerRun, DebateRun
-from evaluation.models import AgentRun, Chain, GradeRun, JudgeRun, PipelineRun, RagRun, Release
+from evaluation.models import (
+    AgentRun,
+    Chain,
+    GradeRun,
+    JudgeRun,
+    PipelineRun,
+    RagRun,
+    Release,
+    TrainingRun,
+)
 from kit.account.links import waiting_requests
 from kit.runs.models import RunStatus, TrackedRun
 
@@ -39,6 +48,7 @@ _KINDS: Final[tuple[tuple[str, type[TrackedRun]], ...]] = (
     ("judge-run", JudgeRun),
     ("rag-run", RagRun),
     ("grade-run", GradeRun),
+    ("training-run", TrainingRun),
     ("release", Release),
     ("chain", Chain),
 )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from hashlib import blake2b, sha256
 from typing import Any
 
-from llm.practice import reranking, wording
+from llm.practice import reranking, training, wording
 from llm.practice.rules import (
     ROLES,
     Answer,
@@ -142,6 +142,11 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
     last = str(messages[-1].get("content") or "") if messages else ""
     if not name and (grade := free_grade(last)) is not None:
         return Answer(grade)
+    asked = messages[:2] if name in training.SCHEMAS or not name else []  # a repair has no block
+    prompt = "\n".join(str(each.get("content")) for each in asked)
+    made = training.reply(name, prompt, _question(messages), _documents(asked))
+    if made is not None:
+        return Answer(made)
     if not name and last.endswith(wording.REWRITES):
         return Answer(wording.rewriting(_question(messages)))
     if not name and last.endswith(wording.EXPANDS):
@@ -160,7 +165,7 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
         return Answer({"ok": True})
     role = ROLES.get(name)
     if role is None:
-        known = ", ".join([*ROLES, CHECK])
+        known = ", ".join([*ROLES, *training.SCHEMAS, CHECK])
         raise Refusal(f"The practice model answers by these JSON schemas only: {known}.")
     material = find_material(messages)
     if material is None and name == "rag_answer":  # who answers without a passage

@@ -74,6 +74,7 @@ from evaluation.models import (
     RagSource,
     Release,
     ReleasePush,
+    TrainingRun,
 )
 from kit.account.links import create_link
 from kit.models import Event
@@ -318,6 +319,9 @@ def make_everything(folder: Path) -> SimpleNamespace:
             endpoint="practice",
             model="m",
         ),
+        training_run=TrainingRun.objects.create(
+            benchmark=benchmark, name="to train on", config={}, endpoint="practice", model="m"
+        ),
         judge_run=JudgeRun.objects.create(
             benchmark=benchmark,
             agent_run=agent_run,
@@ -348,6 +352,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("rag-cell", world.rag_source),
         ("rag-", world.rag_run),
         ("grade-", world.grade_run),
+        ("training-", world.training_run),
         ("agent-trace", world.agent_item),
         ("agent-", world.agent_run),
         ("judge-sample", world.graded.sample),

@@ -7,6 +7,7 @@ import bm25s
 import numpy as np
 import pytest
 
+from corpus.retrieval import vectors
 from corpus.retrieval.analysis import NoWords, Terms, count, split
 from corpus.retrieval.postings import Postings, build_bm25, build_tfidf
 from corpus.retrieval.toplist import best, best_of, fuse, order_of, plain, scaled
@@ -117,6 +118,41 @@ def test_lsa_brings_words_of_one_context_together(tmp_path) -> None:
         load_vectors(tmp_path), lsa_queries(tmp_path, ["automobile"]), 5, order_of("abcde")
     )
     assert set(found[:3].tolist()) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(("at_once", "width"), [(1, 1), (21, 2), (400, 3), (16_000_000, 1024)])
+@pytest.mark.parametrize("k", [1, 7, 60, 200])
+def test_dense_search_in_parts_is_that_of_the_whole(monkeypatch, at_once, width, k) -> None:
+    """Cosines of whole numbers tie often, within parts and across them."""
+    monkeypatch.setattr(vectors, "_AT_ONCE", at_once)
+    monkeypatch.setattr(vectors, "QUERIES", width)
+    chance = np.random.default_rng(7)
+    documents = vectors.unit(chance.integers(0, 2, (120, 4)).astype(np.float32))
+    queries = chance.integers(0, 3, (5, 4)).astype(np.float32)
+    order = chance.permutation(120)
+    without = [[0, 3, 119], [], [5], list(range(100)), list(range(120))]
+    found = search(documents, queries, k, order, without=without)
+    for row, (numbers, scores) in enumerate(found):
+        every = documents @ vectors.unit(queries)[row]
+        wanted = set(range(120)) - {*without[row]}
+        ranked = sorted(every[list(wanted)].tolist(), reverse=True)[:k]
+        assert scores.tolist() == pytest.approx(ranked, abs=1e-6)
+        assert len(numbers) == len(set(numbers.tolist())) == min(k, len(wanted))
+        assert set(numbers.tolist()) <= wanted
+    assert search(documents, queries[:0], k, order) == []
+
+
+def test_equal_vectors_stand_in_the_order_of_ids_and_what_is_no_number_nowhere(
+    monkeypatch,
+) -> None:
+    monkeypatch.setattr(vectors, "_AT_ONCE", 1000)
+    documents = np.ones((5_000, 1), np.float32)
+    documents[7] = np.nan
+    order, one = np.arange(5_000)[::-1], np.ones((1, 1), np.float32)
+    ((found, _),) = search(documents, one, 3, order)
+    assert found.tolist() == [4_999, 4_998, 4_997]
+    ((found, _),) = search(documents[:9], one, 8, order)
+    assert found.tolist() == [8, 6, 5, 4, 3, 2, 1, 0]
 
 
 def test_ties_are_broken_by_id_at_the_cut_too() -> None:

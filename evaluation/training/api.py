@@ -1,0 +1,156 @@
+"""API of training data: runs, documents, asking people, export."""
+
+from django.http import FileResponse
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSetMixin
+
+from corpus.access import enter, enter_unblinded
+from corpus.models import RetrievalRun, Role
+from corpus.run_routes import run_paths
+from evaluation.agents.views import READERS
+from evaluation.training.models import TrainingDocument, TrainingRun
+from evaluation.training.services import SETTINGS, ask_people
+from evaluation.training.views import RUNS, forecast_of, get_run, send_export, start
+from kit.api import RUN_FIELDS, Route
+from kit.errors import Refused
+from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer, RunForecastSerializer
+
+
+class TrainingRunSerializer(PaidSerializer, serializers.ModelSerializer):
+    """A run that makes training data; `report` has what written texts repeat of the benchmark."""
+
+    class Meta:
+        model = TrainingRun
+        fields = [
+            *RUN_FIELDS,
+            *("name", "source", "corpus_version", "config", "report"),
+            *("endpoint", "model", "practice"),
+            *PAID_FIELDS,
+            "pause_reason",
+        ]
+
+
+class NewTrainingSerializer(serializers.Serializer):
+    """What to make. `config`: depth, labels, positives, negatives, shortest, longest, least_chars,
+    likeness, language, document_chars, temperature, reasoning_effort."""
+
+    source = serializers.IntegerField(  # type: ignore[assignment]
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="The retrieval run whose first passages are graded; null: none are.",
+    )
+    domain = serializers.CharField(required=False, allow_blank=True, default="")
+    config = serializers.DictField(required=False, default=dict)
+    name = serializers.CharField(max_length=190, required=False, allow_blank=True, default="")
+    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+    budget_usd = BudgetField(required=False, default=None)
+
+
+class TrainingDocumentSerializer(serializers.ModelSerializer):
+    """A document for a query with the call or the judgment that it comes from; the text of a
+    passage stands with the passage."""
+
+    query = serializers.IntegerField(source="item.query_id")
+
+    class Meta:
+        model = TrainingDocument
+        fields = [
+            *("id", "query", "kind", "use", "passage", "title", "text", "language"),
+            *("score", "reason", "fault", "leak", "call", "judgment"),
+        ]
+
+
+class AskSerializer(serializers.Serializer):
+    """How many graded pairs people are asked about."""
+
+    size = serializers.IntegerField()
+    seed = serializers.IntegerField(required=False, default=1)
+
+
+class AskedSerializer(serializers.Serializer):
+    """How many pairs were put before people."""
+
+    asked = serializers.IntegerField()
+
+
+class TrainingRoutes(ViewSetMixin, Route):
+    """Data to train retrievers on."""
+
+    @extend_schema(responses=TrainingRunSerializer(many=True))
+    def training_runs(self, request: Request, slug: str) -> Response:
+        """Runs, and starting one."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        rows = access.benchmark.training_runs.select_related("account")
+        return self.page(rows, TrainingRunSerializer)
+
+    @extend_schema(request=NewTrainingSerializer, responses={202: TrainingRunSerializer})
+    def start_training(self, request: Request, slug: str) -> Response:
+        """Runs, and starting one."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(NewTrainingSerializer)
+        if given["source"] is not None:
+            rows = RetrievalRun.objects.filter(benchmark=access.benchmark, pk=given["source"])
+            given["source"] = rows.first()
+            if given["source"] is None:
+                raise Refused("There is no such retrieval run.", field="source")
+        config = given.pop("config")
+        if unknown := set(config) - SETTINGS.keys():
+            raise Refused(f"There is no setting {min(unknown)!r}.", field="config")
+        run = start(access=access, **given, **config)
+        return Response(TrainingRunSerializer(run).data, status=202)
+
+    @extend_schema(
+        parameters=[OpenApiParameter(name) for name in ("source", "domain", "endpoint", *SETTINGS)],
+        responses=RunForecastSerializer,
+    )
+    def training_forecast(self, request: Request, slug: str) -> Response:
+        """What a run would take."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        return Response(RunForecastSerializer(forecast_of(access, request.query_params)).data)
+
+    @extend_schema(responses=TrainingDocumentSerializer(many=True))
+    def training_documents(self, request: Request, slug: str, pk: int) -> Response:
+        """The documents of a run."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        rows = get_run(access, pk).documents.select_related("item")
+        return self.page(rows, TrainingDocumentSerializer)
+
+    @extend_schema(request=AskSerializer, responses=AskedSerializer)
+    def training_ask(self, request: Request, slug: str, pk: int) -> Response:
+        """Put a sample of graded pairs before people."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = get_run(access, pk)
+        asked = ask_people(run=run, actor=access.user, **self.read(AskSerializer))
+        return Response(AskedSerializer({"asked": asked}).data)
+
+    @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
+    def training_export(self, request: Request, slug: str, pk: int, shape: str) -> FileResponse:
+        """The data as a zip: diver, sentence-transformers or flagembedding."""
+        return send_export(get_run(enter(self.person(), slug, Role.ADMIN), pk), shape)
+
+
+_ALL = "b/<slug:slug>/training-runs"
+_ONE = f"{_ALL}/<int:pk>"
+_to = TrainingRoutes.as_view
+urlpatterns = [
+    path(
+        f"{_ALL}/",
+        _to({"get": "training_runs", "post": "start_training"}),
+        name="api-training-runs",
+    ),
+    path(f"{_ALL}/forecast/", _to({"get": "training_forecast"}), name="api-training-forecast"),
+    path(f"{_ONE}/documents/", _to({"get": "training_documents"}), name="api-training-documents"),
+    path(f"{_ONE}/ask/", _to({"post": "training_ask"}), name="api-training-ask"),
+    path(
+        f"{_ONE}/export/<slug:shape>/",
+        _to({"get": "training_export"}),
+        name="api-training-export",
+    ),
+    *run_paths(_ALL, "api-training-run", pages=RUNS, serializer_class=TrainingRunSerializer),
+]

@@ -1,0 +1,213 @@
+"""Screens of training data: runs, setting one up with its forecast, one run with its documents."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter, enter_unblinded, refuse_voter
+from corpus.lists import domain_choices
+from corpus.models import Role
+from corpus.run_pages import PayingPages, asking_verbs
+from evaluation.agents.views import READERS
+from evaluation.exporters.training import FORMATS
+from evaluation.training import services as verbs
+from evaluation.training.exporting import archive_of, kept_back
+from evaluation.training.forms import AskForm, TrainingForm
+from evaluation.training.models import DocumentKind, DocumentUse, ItemState, TrainingRun
+from evaluation.training.reading import labels_now, texts_of
+from kit import htmx
+from kit.errors import Refused
+from kit.lists.report_tables import Cell, ReportTable, text
+from kit.lists.tables import Column, Filter, Table
+from llm import endpoints
+from llm.endpoints import NO_ENDPOINT, asked_for, chosen_endpoint
+
+LIST = Table(
+    search=("name", "model"),
+    columns=(
+        Column("name", "Training data", order=("name",)),
+        Column("model", "Model", order=("model",)),
+        Column("source", "Retrieval run", order=("source__name",)),
+        Column("status", "Status", order=("status",)),
+        Column("queries", "Queries", numeric=True),
+        Column("at", "Started", order=("created_at",)),
+    ),
+    order=("-pk",),
+)
+DOCUMENTS = Table(
+    filters=(
+        Filter("domain", "Domain", lookup="item__query__domain__name"),
+        Filter("kind", "From", choices=tuple(DocumentKind.choices)),
+        Filter("use", "Used as", choices=tuple(DocumentUse.choices)),
+    ),
+    columns=(
+        Column("query", "Query", order=("item__query__domain__name", "item_id", "pk")),
+        Column("use", "Used as", order=("use", "pk")),
+        Column("kind", "From", order=("kind", "pk")),
+        Column("score", "Score", order=("score", "pk"), numeric=True),
+        Column("label", "Label now"),
+        Column("text", "Document"),
+    ),
+    order=("pk",),
+)
+
+
+TRAINED_ON = (DocumentUse.POSITIVE, DocumentUse.NEGATIVE)
+
+
+@require_GET
+def training_runs(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every run."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    rows = access.benchmark.training_runs.select_related("source")
+    table = LIST.read(rows, request.GET)
+    return RUNS.index(request, access, "evaluation/training/runs.html", table)
+
+
+@require_http_methods(["GET", "POST"])
+def training_run_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Set a run up and start it."""
+    access = enter(request.user, slug, Role.ADMIN)
+    sent = request.POST if request.method == "POST" else None
+    form = TrainingForm(sent, benchmark=access.benchmark)
+    return RUNS.begin(
+        request,
+        access,
+        "evaluation/training/new.html",
+        form,
+        lambda **given: start(access=access, **given),
+        missing="" if endpoints.available(verbs.ROLE) else NO_ENDPOINT,
+    )
+
+
+@require_GET
+def training_forecast(request: HttpRequest, slug: str) -> HttpResponse:
+    """What a run would take; a part of the page that sets one up."""
+    access = enter(request.user, slug, Role.ADMIN)
+    return RUNS.forecast(
+        request,
+        access,
+        forecast_of(access, request.GET),
+        what="training data",
+        list_name="Training data",
+        about="At most, if no passage has a label yet. Replies that fail a check are asked for "
+        "once more, and what was paid for before is not paid again.",
+    )
+
+
+@require_GET
+def training_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One run: its progress, its mixture, its documents, what people said of it."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    related = ("item__query__domain", "passage", "judgment")
+    rows = run.documents.select_related(*related)
+    table = DOCUMENTS.read(rows, request.GET, choices={"domain": domain_choices(access.benchmark)})
+    labels = labels_now(run, table.rows)
+    texts = texts_of({each.passage_id for each in table.rows if each.passage_id})
+    documents = []
+    for each in table.rows:
+        label = labels.get(each.pk)
+        shown = texts.get(each.passage_id, "") if each.passage_id else each.whole
+        why = kept_back(each, label)
+        documents.append((each, shown, label, why if each.use in TRAINED_ON else ""))
+    counts = dict(run.items.order_by().values_list("state").annotate(n=Count("pk")))
+    hidden = ("prompts", "domain")
+    context = RUNS.context(access, run) | {
+        "states": [(label, counts.get(name, 0)) for name, label in ItemState.choices],
+        "settings": [(k, v) for k, v in run.config.items() if k not in hidden and v != ""],
+        "table": table,
+        "documents": documents,
+        "has_failed": bool(counts.get(ItemState.FAILED)) and run.is_over,
+    }
+    if htmx.is_fragment(request, "results"):
+        return htmx.render(request, "evaluation/training/run.html", context, partial="results")
+    context |= {"sheet": mixture_of(run), "formats": list(FORMATS), "said": verbs.people_said(run)}
+    if run.status == "done" and access.is_admin:
+        context["ask_form"] = AskForm()
+    return RUNS.show(request, "evaluation/training/run.html", context)
+
+
+@require_POST
+def training_ask(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Put a sample of graded pairs before people."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run, form = get_run(access, pk), AskForm(request.POST)
+    with htmx.refusal_shown(request):
+        if not form.is_valid():
+            raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
+        count = verbs.ask_people(run=run, actor=access.user, **form.cleaned_data)
+        messages.success(request, f"{count:,} pairs are before people now.")
+    return htmx.redirect(request, RUNS.url(run))
+
+
+@require_GET
+def training_export(request: HttpRequest, slug: str, pk: int, shape: str) -> FileResponse:
+    """The data in a trainer's shape, as a zip archive."""
+    return send_export(get_run(enter(request.user, slug, Role.ADMIN), pk), shape)
+
+
+def send_export(run: TrainingRun, shape: str) -> FileResponse:
+    """The archive as an attachment; 404 for another format. Raises Refused before it is done."""
+    if shape not in FORMATS:
+        raise Http404("There is no such format.")
+    name = f"{run.benchmark.slug}-training-{run.pk}-{shape}.zip"
+    return FileResponse(archive_of(run, shape), as_attachment=True, filename=name)
+
+
+def start(*, access: Access, **given: Any) -> TrainingRun:
+    """A run as a form or the API asks for it. Raises Refused."""
+    endpoint = chosen_endpoint(given.pop("endpoint"), verbs.ROLE)
+    return verbs.start_training(
+        benchmark=access.benchmark, endpoint=endpoint, actor=access.user, **given
+    )
+
+
+def forecast_of(access: Access, params: Any) -> dict[str, Any]:
+    """The forecast for what is chosen in the form; what cannot be read is left at its default."""
+    form = TrainingForm(params, benchmark=access.benchmark)
+    form.is_valid()
+    given = form.cleaned_data
+    options = {name: each.default for name, each in verbs.SETTINGS.items()}
+    options |= {name: given[name] for name in options if given.get(name) is not None}
+    endpoint = asked_for(given.get("endpoint"), verbs.ROLE)
+    return verbs.forecast(
+        access.benchmark, given.get("source"), endpoint, options, given.get("domain") or ""
+    )
+
+
+def mixture_of(run: TrainingRun) -> ReportTable:
+    """Documents by domain, origin and use; labels and leaks are looked at when it is exported."""
+    counted = run.documents.order_by().values_list("item__query__domain__name", "kind", "use")
+    counts = {(domain, kind, use): n for domain, kind, use, n in counted.annotate(n=Count("pk"))}
+    uses = DocumentUse.choices
+    rows = [
+        (text(f"{domain}, {label}"), *(Cell(counts.get((domain, kind, use), 0)) for use, _ in uses))
+        for domain in sorted({domain for domain, *_ in counts})
+        for kind, label in DocumentKind.choices
+        if any((domain, kind, use) in counts for use, _ in uses)
+    ]
+    return ReportTable(
+        name="mixture",
+        title="Mixture",
+        header=("Domain, from", *(label.capitalize() for _, label in uses)),
+        rows=tuple(rows),
+        empty="Nothing was made yet.",
+    )
+
+
+def get_run(access: Access, pk: int) -> TrainingRun:
+    """A run of this benchmark, or 404; kept from who votes."""
+    refuse_voter(access)
+    related = ("benchmark", "account", "created_by", "source", "corpus_version")
+    rows = TrainingRun.objects.select_related(*related)
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+
+
+RUNS = PayingPages(
+    "training-run", get=get_run, verbs=asking_verbs(verbs.retry_failed), readers=READERS
+)
