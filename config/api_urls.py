@@ -67,4 +67,5 @@ urlpatterns = [
     path("", include("evaluation.agents.api")),
     path("", include("evaluation.agents.doors")),
     path("", include("evaluation.rag.api")),
+    path("", include("evaluation.support.api")),
 ]

@@ -92,6 +92,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("Pools", "pools", _seniors),
         Page("Search agents", "agent-runs", _readers_of_debates, beside=("judge-runs/",)),
         Page("RAG", "rag-runs", _readers_of_debates, beside=("grade-runs/",)),
+        Page("Support", "support-sets", _readers_of_debates, beside=("support-runs/",)),
         Page("Experiments", "experiments", _readers_of_debates),
         Page("Prompts", "prompts", _admins, beside=("trials/",)),
         Page("Spending", "spending", _admins),

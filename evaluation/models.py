@@ -23,3 +23,12 @@ from evaluation.rag.models import (
 )
 from evaluation.releases.models import Release, ReleasePush, ReleaseState
 from evaluation.scores.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
+from evaluation.support.models import (
+    Claim,
+    SetKind,
+    SupportedAnswer,
+    SupportRun,
+    SupportSet,
+    SupportState,
+    SupportVerdict,
+)

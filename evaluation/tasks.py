@@ -14,6 +14,7 @@ from evaluation.models import (
     Release,
     ReleasePush,
     ScoreSheet,
+    SupportRun,
 )
 from evaluation.rag import grading
 from evaluation.rag import services as rag
@@ -22,6 +23,7 @@ from evaluation.rag.running import AnswerPump
 from evaluation.releases import pushing
 from evaluation.releases.building import carry_out
 from evaluation.scores import sheets
+from evaluation.support import services as support
 from llm.drives import Drive
 
 
@@ -81,6 +83,12 @@ def grade_answers(run_id: int) -> None:
     GRADES.take_part(run_id)
 
 
+@shared_task(name=SupportRun.task_name)
+def judge_support(run_id: int) -> None:
+    """Take part in judging citations."""
+    SUPPORT.take_part(run_id)
+
+
 AGENTS = Drive(
     AgentRun,
     work=AgentPump.take_groups,
@@ -90,3 +98,10 @@ AGENTS = Drive(
 JUDGES = Drive(JudgeRun, work=JudgePump.take_groups, close=JudgeRun.finish)
 RAG = Drive(RagRun, work=AnswerPump.take_groups, plan=rag.plan, close=rag.close)
 GRADES = Drive(GradeRun, work=GradePump.take_groups, plan=grading.plan, close=grading.close)
+SUPPORT = Drive(
+    SupportRun,
+    work=support.SupportPump.take_groups,
+    plan=support.plan,
+    close=SupportRun.finish,
+    related=("benchmark", "support_set"),
+)

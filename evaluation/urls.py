@@ -28,6 +28,7 @@ urlpatterns = [
     path("", include("evaluation.agents.urls")),
     path("", include("evaluation.agents.trust.urls")),
     path("", include("evaluation.rag.urls")),
+    path("", include("evaluation.support.urls")),
     path(f"{_HERE}/leaderboard/systems/", published.known_systems, name="known-systems"),
     path(f"{_TABLES}/", published.published_tables, name="published-tables"),
     path(f"{_TABLES}/<slug:name>/", published.published_table, name="published-table"),
