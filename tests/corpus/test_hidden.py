@@ -44,7 +44,8 @@ panel-new panel-table people person pool pool-build pool-builds pool-new pool-pa
 progress-csv prompts push qualification-people qualification-rule qualification-rules quotas
 rag-board rag-board-csv rag-forecast rag-grade-forecast rag-run rag-run-new rag-runs release
 release-changelog release-pushes releases rerank-forecast rerank-run rerank-run-new rerank-runs
-rescoring run-computation run-computations short-answers
+rescoring run-computation run-computations short-answers support-forecast support-new
+support-report support-run support-runs support-samples support-set support-sets support-table
 spending spot-checks version version-passage version-search version-take-up version-work versions
 voting voting-arms voting-pay voting-plan webhook webhooks
 """
