@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from evaluation.support.protocol.judging import Exam, Judge, Verdict, judge, read_verdict
+from evaluation.support.protocol.judging import (
+    ROLE,
+    Exam,
+    Judge,
+    Verdict,
+    judge,
+    prompt,
+    read_verdict,
+)
 from evaluation.support.protocol.measures import Support, support
 from evaluation.support.protocol.shapes import SHAPES, Record, ShapeFault, read_record, written
 from kit.stats.clusters import share_difference
@@ -41,6 +49,13 @@ def test_the_difference_of_shares_combines_both_intervals() -> None:
     ends = share_difference(first, second, (0.8, 0.6))
     assert (ends.low, ends.high) == pytest.approx((0.0524, 0.3339), abs=1e-4)
     assert share_difference(proportion(0, 0), second, (0.0, 0.6)) is None
+
+
+def test_the_prompt_is_its_version_and_holds_its_rules() -> None:
+    assert (prompt().version, prompt().sha256[:16], prompt().role) == (1, "8bb9eb862bde6871", ROLE)
+    text = prompt().system + prompt().user
+    for rule in ("full", "partial", "none", "letter by letter", "passage alone", "one JSON object"):
+        assert rule in text
 
 
 def said(verdict: object, span: object = "", reason: str = "So.") -> str:

@@ -103,6 +103,17 @@ def test_rag_answers_cite_by_number_and_a_number_too_high_supports_nothing(place
     assert judged(first).total == 2
 
 
+def test_answers_that_cite_are_asked_for_and_what_they_cite_is_what_they_were_given(place) -> None:
+    run = place.run(harness="cited", runs=[place.good], baselines=False)
+    assert (run.status, run.calls.values_list("role", flat=True)[0]) == ("done", "rag_cited")
+    found = judged(unsaved_set(place.room.benchmark, f"rag:{run.pk}"))
+    given = {pid for each in run.answers.all() for pid in each.passages}
+    assert found.total > 0
+    assert {claim.pid for claim in Claim.objects.all()} <= given
+    # The practice model quotes its passages, so that each supports what it says.
+    assert row_of(found.support_set)["hard precision"] == 1.0
+
+
 def test_brackets_that_cite_nothing_stay_and_ids_with_commas_are_two() -> None:
     known = {"a/b 1.txt": 1, "c/d_2.txt": 2}
     written = Written(None, "s", "o", "See [sic] [a/b 1.txt, c/d_2.txt]. [e/f.txt] So.", None)
