@@ -108,7 +108,7 @@ class SupportRun(AskingRun):
     @property
     def judge(self) -> str:
         """Model, prompt and what else decides: what a table pins."""
-        odd = [f"{self.config['temperature']:g}"] if self.config["temperature"] else []
+        odd = [f"temperature {self.config['temperature']:g}"] if self.config["temperature"] else []
         odd += [self.config["reasoning_effort"]] if self.config["reasoning_effort"] else []
         return ", ".join([self.model, *odd, f"prompt {self.config['prompt'][:8]}"])
 

@@ -168,7 +168,7 @@ def systems(found: Found, url: str = "") -> ReportTable:
             left = sum(weights[claim] is None for claim in own)
             rows.append(
                 (
-                    text(system),
+                    text(system.removeprefix(f"{found.of.name}, ")),
                     text(name),
                     Cell(len(answers)),
                     Cell(sentences),
