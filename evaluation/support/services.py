@@ -144,9 +144,7 @@ def plan(run: SupportRun) -> None:
     of = run.support_set
     if not of.is_split:
         there = set(of.answers.values_list("origin", flat=True))
-        for each in splits(of):
-            if each.written.origin in there:
-                continue
+        for each in splits(of, there):
             with transaction.atomic():
                 run.beat()
                 store_split(of, each)

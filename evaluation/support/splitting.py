@@ -1,7 +1,7 @@
 """Answers that stand here, sentence by sentence, with the passages that each cites."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -57,14 +57,15 @@ class Split:
         return Record(self.written.system, self.written.query.qid, self.sentences)
 
 
-def splits(of: SupportSet) -> Iterator[Split]:
-    """Every answer of the set, in a lasting order."""
+def splits(of: SupportSet, without: Collection[str] = ()) -> Iterator[Split]:
+    """Every answer of the set, in a lasting order; but those of origins that are there already."""
     read: dict[str, Callable[[SupportSet], Iterator[Written]]] = {
         SetKind.AGENT: _of_agent,
         SetKind.RAG: _of_rag,
         SetKind.REFERENCE: _references,
     }
-    for part in chunks(read[of.kind](of)):
+    left = (each for each in read[of.kind](of) if each.origin not in without)
+    for part in chunks(left):
         named: dict[tuple[int | None, int], set[str]] = defaultdict(set)
         for each in part:
             inside = brackets(each.text)
