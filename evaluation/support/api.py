@@ -15,7 +15,6 @@ from annotate.grading.services import PEOPLE, SEED, close_sample
 from corpus.access import enter, enter_unblinded
 from corpus.models import Role
 from corpus.run_routes import OneRun, RunLimit, RunVerb
-from evaluation.agents.api import AgentForecastSerializer
 from evaluation.agents.views import READERS
 from evaluation.support import report
 from evaluation.support.models import Claim, SupportRun, SupportSet, SupportVerdict
@@ -33,7 +32,12 @@ from evaluation.support.views import (
 )
 from kit.api import RUN_FIELDS, ReportTableSerializer, Route
 from kit.lists.report_tables import as_data
-from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer
+from llm.ledger.serializers import (
+    PAID_FIELDS,
+    BudgetField,
+    PaidSerializer,
+    RunForecastSerializer,
+)
 from llm.requests import EFFORTS
 
 
@@ -158,12 +162,12 @@ class SupportRoutes(ViewSetMixin, Route):
             OpenApiParameter("source"), OpenApiParameter("per_sentence", int),
             OpenApiParameter("endpoint"),
         ],
-        responses=AgentForecastSerializer,
+        responses=RunForecastSerializer,
     )  # fmt: skip
     def forecast(self, request: Request, slug: str) -> Response:
         """What judging a source would take."""
         access = enter(self.person(), slug, Role.ADMIN)
-        return Response(AgentForecastSerializer(forecast_of(access, request.query_params)).data)
+        return Response(RunForecastSerializer(forecast_of(access, request.query_params)).data)
 
     @extend_schema(request=AnswerFileSerializer, responses={201: SupportSetSerializer})
     def take(self, request: Request, slug: str) -> Response:

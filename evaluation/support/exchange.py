@@ -9,11 +9,11 @@ from django.db import transaction
 
 from corpus.lists import unused_name
 from corpus.models import Benchmark, CorpusVersion, Query
-from evaluation.agents.services import note
 from evaluation.support.models import SetKind, SupportSet
 from evaluation.support.protocol.shapes import SHAPES, Record, ShapeFault, read_record, written
 from evaluation.support.services import store_split
 from evaluation.support.splitting import Split, Written, passages, splits
+from kit import audit
 from kit.errors import Refused
 
 _MOST_NAMED: Final = 20
@@ -86,7 +86,10 @@ def import_answers(
             text = " ".join(sentence for sentence, _ in record.sentences)
             told = Written(query, record.run_id[:220], f"line:{number}", text, key)
             store_split(of, Split(told, record.sentences, known[key, query.domain_id]))
-        note(of, actor, "import answers", answers=len(rows))
+        audit.record(
+            actor=actor, verb="import answers", target=of, scope=benchmark.slug,
+            data={"answers": len(rows)},
+        )  # fmt: skip
     return of
 
 

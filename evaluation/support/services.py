@@ -6,15 +6,12 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from corpus.models import Benchmark, Passage
 from evaluation.agents.models import AgentRun, AgentState
-from evaluation.agents.services import note
 from evaluation.rag.models import RagRun
-from evaluation.rag.services import check_sampling, costs
 from evaluation.support.models import (
     Claim,
     SetKind,
@@ -34,15 +31,16 @@ from evaluation.support.protocol.judging import (
 )
 from evaluation.support.splitting import Sentences, Split, before, splits
 from kit.errors import Refused
-from kit.runs.models import RunGroup, RunStatus, wake
-from kit.runs.moves import move_run
+from kit.runs.models import RunGroup, RunStatus, begin
+from kit.runs.moves import note, retry_items
 from kit.runs.sharing import cut
 from llm.endpoints import Endpoint, fence_key, in_role
 from llm.errors import LLMError
 from llm.gateway import Gateways
-from llm.ledger.accounts import check_budget, open_account
+from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
+from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
-from llm.pump import Pump
+from llm.pump import Pump, carry
 from llm.requests import Usage
 
 ROLE: Final = "grader"
@@ -121,19 +119,13 @@ def start_support(
                 "prompt": prompt().sha256,
                 "prompt_version": prompt().version,
             },
-            endpoint=endpoint.name,
-            model=endpoint.default_model,
-            practice=endpoint.is_practice,
+            **asked_of(endpoint),
             budget_usd=budget_usd,
-            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
             created_by=actor,
         )
         open_account(run)
         note(run, actor, "judge citations", answers=of.name)
-        if claimed:
-            run.claim()
-        else:
-            wake(run)
+        begin(run, claimed=claimed)
     return run
 
 
@@ -193,15 +185,10 @@ def claims_of(sentences: Sentences, most: int | None) -> list[tuple[int, int, st
 def retry_failed(*, run: SupportRun, actor: User | None) -> None:
     """Ask again about what got no verdict, and that alone; what was paid for is read again, not
     asked again. Raises Refused."""
-    with transaction.atomic():
-        over = (RunStatus.DONE, RunStatus.FAILED)
-        move_run(run, RunStatus.QUEUED, actor=actor, verb="retry failed verdicts", sources=over)
-        again = run.verdicts.filter(state__in=(SupportState.FAILED, SupportState.UNREADABLE))
-        if not again.update(state=SupportState.WAITING, error=""):
-            raise Refused("No verdict of this run has failed.")
-        run.done = run.verdicts.exclude(state=SupportState.WAITING).count()
-        run.save(update_fields=["done"])
-        wake(run)
+    again = (SupportState.FAILED, SupportState.UNREADABLE)
+    retry_items(
+        run, run.verdicts.all(), actor=actor, noun="verdict", nouns="verdicts", failed=again
+    )
 
 
 @dataclass(frozen=True)
@@ -241,17 +228,11 @@ class SupportPump(Pump[Job, Job]):
     async def work(self, item: Job, gateways: Gateways) -> Job:
         """Ask until a reply is a verdict."""
         steps = judge(item.exam, self.judge, self.key)
-        asked = next(steps)
         try:
-            while True:
-                replies = [
-                    await gateways.complete(each, f"{each.role}:{item.row.pk}") for each in asked
-                ]
-                asked = steps.send(replies)
-        except StopIteration as end:
-            return replace(item, said=end.value)
+            said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
         except LLMError as error:
             return replace(item, failure=error)
+        return replace(item, said=said)
 
     def store(self, results: Sequence[Job]) -> int:
         """Verdicts of a group."""

@@ -17,8 +17,8 @@ from annotate.grading.models import GradingSample, SampleKind
 from annotate.grading.services import close_sample
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.models import Role
-from corpus.run_pages import PayingPages
-from evaluation.agents.views import NO_ENDPOINT, READERS, asking_verbs, chosen_endpoint
+from corpus.run_pages import PayingPages, asking_verbs
+from evaluation.agents.views import READERS
 from evaluation.support import report
 from evaluation.support import services as verbs
 from evaluation.support.exchange import export_answers, import_answers
@@ -31,6 +31,7 @@ from kit.lists.csvfile import table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Filter, Table
 from llm import endpoints
+from llm.endpoints import NO_ENDPOINT, chosen_endpoint
 
 LIST = Table(
     search=("name",),
