@@ -16,6 +16,7 @@ from annotate.answers.comparing import to_rate
 from annotate.assignments.models import HANDED_IN, unassigned
 from annotate.batches.services import open_batch
 from annotate.feedback.services import new_messages
+from annotate.grading.sentences import to_judge
 from annotate.grading.services import to_grade
 from annotate.models import (
     Assignment,
@@ -141,6 +142,7 @@ def _works(access: Access) -> Iterator[Work]:
         ("Weights to score blind", "B", "rescoring", waiting_tasks(access).count(), "Score"),
         ("Pairs of answers to rate", "A", "answer-rate", _to_rate(access), "Rate answers"),
         ("Answers to score blind", "G", "answer-grade", to_grade(access).count(), "Score answers"),
+        ("Citations to check", "C", "sentence-judge", to_judge(access).count(), "Check them"),
         ("Open questions to settle", "S", "adjudication", quick_count(access), "Settle"),
     ):
         yield Work(name, key, access.benchmark, _at(access, url), left, act)

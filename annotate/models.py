@@ -26,7 +26,13 @@ from annotate.exams.models import (
     QualificationRule,
     Recheck,
 )
-from annotate.grading.models import AnswerGrade, GradedAnswer, GradingSample
+from annotate.grading.models import (
+    AnswerGrade,
+    GradedAnswer,
+    GradingSample,
+    SentenceGrade,
+    SentenceItem,
+)
 from annotate.guidelines.models import Guideline
 from annotate.panels.models import CheckKind, PanelStatus, ReferenceItem, ReferencePanel, SpotCheck
 from annotate.plans.models import CONDITIONS, AttentionCheck, Condition, Consent, VotingPlan
@@ -110,6 +116,8 @@ __all__ = [
     "ReviewStatus",
     "ReviewTurn",
     "Scale",
+    "SentenceGrade",
+    "SentenceItem",
     "SpotCheck",
     "StartedFrom",
     "SupportLabel",

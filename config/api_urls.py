@@ -74,4 +74,5 @@ urlpatterns = [
     path("", include("evaluation.pipelines.api")),
     path("", include("evaluation.judges.api")),
     path("", include("evaluation.training.api")),
+    path("", include("evaluation.support.api")),
 ]

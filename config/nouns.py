@@ -13,7 +13,7 @@ NOUNS: dict[str, tuple[str, str]] = {
     "annotate.digest": ("Digest", "What waits for me, by mail."),
     "annotate.drafts": ("Drafts", "What was typed and not sent."),
     "annotate.answers": ("Reference answers", "Written and rated by experts."),
-    "annotate.grading": ("Scored answers", "Answers of agents that experts score blind."),
+    "annotate.grading": ("Scored answers", "Answers and citations that experts judge blind."),
     "annotate.review": ("Second reviews", "Blind scores, review and acceptance."),
     "annotate.voting": ("Votes", "Cases that people decide."),
     "annotate.batches": ("Batches", "Votes in batches, and attention checks."),
@@ -56,5 +56,6 @@ NOUNS: dict[str, tuple[str, str]] = {
     "evaluation.chain": ("Chains", "From noisy pages to a release, step by step."),
     "evaluation.pipelines": ("Pipelines", "Retrieval as several runs, and methods by retrievers."),
     "evaluation.judges": ("Judges", "Cards of judges, and TREC AutoJudge's files."),
+    "evaluation.support": ("Support", "Whether answers are supported by what they cite."),
     "evaluation.releases": ("Releases", "Drafts and final releases, and pushing them."),
 }

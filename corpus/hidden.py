@@ -53,7 +53,8 @@ HIDDEN: Final[dict[str, tuple[str, ...]]] = {
     "traces of agents": ("agent-trace", "api-agent-trace", "judge-run", "api-judge-verdicts"),
     "generated answers and their grades": (
         *("rag-answer", "api-rag-answer", "api-rag-run-answers", "rag-cell", "api-rag-cell"),
-        *("grade-run", "api-grade-run-grades"),
+        *("grade-run", "api-grade-run-grades", "support-set", "support-run", "support-export"),
+        *("api-support-claims", "api-support-answers", "api-support-verdicts"),
     ),
     "scores of rerankers": ("api-rerank-items",),
     "training data": (

@@ -96,6 +96,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("RAG", "rag-runs", _readers_of_debates, beside=("grade-runs/",)),
         Page("Chains", "chains", _admins),
         Page("Training data", "training-runs", _readers_of_debates),
+        Page("Support", "support-sets", _readers_of_debates, beside=("support-runs/",)),
         Page("Experiments", "experiments", _readers_of_debates),
         Page("Prompts", "prompts", _admins, beside=("trials/",)),
         Page("Spending", "spending", _admins),

@@ -26,6 +26,15 @@ from evaluation.rag.models import (
 )
 from evaluation.releases.models import Release, ReleasePush, ReleaseState
 from evaluation.scores.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
+from evaluation.support.models import (
+    Claim,
+    SetKind,
+    SupportedAnswer,
+    SupportRun,
+    SupportSet,
+    SupportState,
+    SupportVerdict,
+)
 from evaluation.training.models import (
     DocumentKind,
     DocumentUse,

@@ -17,6 +17,7 @@ from evaluation.models import (
     Release,
     ReleasePush,
     ScoreSheet,
+    SupportRun,
     TrainingRun,
 )
 from evaluation.pipelines import running as pipelines
@@ -27,6 +28,7 @@ from evaluation.rag.running import AnswerPump
 from evaluation.releases import pushing
 from evaluation.releases.building import carry_out
 from evaluation.scores import sheets
+from evaluation.support import services as support
 from evaluation.training import services as training
 from evaluation.training.running import TrainingPump
 from llm.drives import Drive
@@ -108,6 +110,12 @@ def make_training_data(run_id: int) -> None:
     TRAINING.take_part(run_id)
 
 
+@shared_task(name=SupportRun.task_name)
+def judge_support(run_id: int) -> None:
+    """Take part in judging citations."""
+    SUPPORT.take_part(run_id)
+
+
 AGENTS = Drive(
     AgentRun,
     work=AgentPump.take_groups,
@@ -122,4 +130,11 @@ TRAINING = Drive(
     work=TrainingPump.take_groups,
     close=training.close,
     related=("benchmark", "source", "corpus_version"),
+)
+SUPPORT = Drive(
+    SupportRun,
+    work=support.SupportPump.take_groups,
+    plan=support.plan,
+    close=SupportRun.finish,
+    related=("benchmark", "support_set"),
 )

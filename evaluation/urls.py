@@ -41,6 +41,7 @@ urlpatterns = [
     path(f"{_CHAIN}/budget/", chains.chain_budget, name="chain-budget"),
     *chains.RUNS.paths(_CHAIN),
     path("", include("evaluation.training.urls")),
+    path("", include("evaluation.support.urls")),
     path(f"{_HERE}/leaderboard/systems/", published.known_systems, name="known-systems"),
     path(f"{_TABLES}/", published.published_tables, name="published-tables"),
     path(f"{_TABLES}/<slug:name>/", published.published_table, name="published-table"),

@@ -98,6 +98,14 @@ def brackets(answer: str) -> list[str]:
     return list(dict.fromkeys(_cited(each[1]) for each in _BRACKETS.finditer(answer)))
 
 
+def cited_sentences(answer: str) -> list[tuple[str, list[str]]]:
+    """The sentences of an answer as they are written, each with what stands in its brackets.
+
+    Citations behind a full stop belong to the sentence before them.
+    """
+    return [(each, brackets(each)) for each in _sentences(answer)]
+
+
 def foreign_citations(answer: str, gold: Collection[str], known: Collection[str]) -> list[str]:
     """What an answer cites in brackets that is no gold of its query, each once.
 
@@ -129,6 +137,11 @@ def renamed(answer: str, names: Mapping[str, str]) -> str:
     return _BRACKETS.sub(put, answer)
 
 
+def looks_like_an_id(inside: str) -> bool:
+    """Whether words in brackets are meant as a citation, whatever they name."""
+    return numbers_gold(inside) or _LIKE_AN_ID.fullmatch(inside) is not None
+
+
 def without_citations(answer: str, known: Collection[str] = ()) -> str:
     """The answer without its citations and the blanks before them.
 
@@ -137,8 +150,7 @@ def without_citations(answer: str, known: Collection[str] = ()) -> str:
 
     def put(match: re.Match[str]) -> str:
         inside = _cited(match[2])
-        cites = inside in known or numbers_gold(inside) or _LIKE_AN_ID.fullmatch(inside)
-        return "" if cites else match[0]
+        return "" if inside in known or looks_like_an_id(inside) else match[0]
 
     return _SPACED.sub(put, answer)
 

@@ -1,4 +1,4 @@
-"""API of scoring answers blind."""
+"""API of judging blind: answers, and what sentences cite."""
 
 from typing import Any
 
@@ -10,8 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
+from annotate.grading import sentences
 from annotate.grading import services as verbs
-from annotate.models import GradedAnswer
+from annotate.grading.models import FULL
+from annotate.models import GradedAnswer, SentenceItem
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit.api import Route
@@ -61,6 +63,46 @@ class NewGradeSerializer(serializers.Serializer):
     reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
 
 
+class MachineVerdictSerializer(serializers.Serializer):
+    """What a machine said: 2 fully, 1 partly, 0 not supported, by words [start, end)."""
+
+    verdict = serializers.IntegerField()
+    span = serializers.ListField(child=serializers.IntegerField(), allow_null=True)
+
+
+class ShownSentenceSerializer(serializers.Serializer):
+    """A sentence beside a passage that it cites; all null where none waits for me.
+
+    `stage` is first, then final; shown where machines' verdicts stand there from the start; given
+    once there is nothing but to correct. `machines` are empty at first.
+    """
+
+    sentence = serializers.IntegerField(allow_null=True)
+    query = serializers.CharField(allow_null=True)
+    question = serializers.CharField(allow_null=True)
+    text = serializers.CharField(allow_null=True)
+    answer = serializers.CharField(allow_null=True)
+    passage = serializers.CharField(allow_null=True)
+    stage = serializers.CharField(allow_null=True)
+    verdict = serializers.IntegerField(allow_null=True)
+    machines = MachineVerdictSerializer(many=True)
+
+
+class NewSentenceVerdictSerializer(serializers.Serializer):
+    """2 fully (with its words), 1 partly, 0 not; a correction has a reason.
+
+    `expected` is the stage that was read; where it is another one now, nothing is kept.
+    """
+
+    verdict = serializers.IntegerField(min_value=0, max_value=FULL)
+    span = serializers.ListField(
+        child=serializers.IntegerField(min_value=0), min_length=2, max_length=2,
+        required=False, allow_null=True, default=None,
+    )  # fmt: skip
+    reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
+    expected = serializers.CharField(max_length=8, required=False, allow_blank=True, default="")
+
+
 class Grading(ViewSetMixin, Route):
     """Answers that wait for an expert's scores."""
 
@@ -84,6 +126,50 @@ class Grading(ViewSetMixin, Route):
         verbs.grade_answer(answer=found, access=access, **self.read(NewGradeSerializer))
         return Response(status=204)
 
+    @extend_schema(responses=ShownSentenceSerializer)
+    def next_sentence(self, request: Request, slug: str) -> Response:
+        """The next sentence that waits for my verdict."""
+        access = enter(self.person(), slug, Role.ANNOTATOR)
+        return Response(_sentence(access, sentences.next_sentence(access)))
+
+    @extend_schema(responses=ShownSentenceSerializer)
+    def sentence(self, request: Request, slug: str, pk: int) -> Response:
+        """A sentence to judge."""
+        access = enter(self.person(), slug, Role.ANNOTATOR)
+        return Response(_sentence(access, get_object_or_404(sentences.judgeable(access), pk=pk)))
+
+    @extend_schema(request=NewSentenceVerdictSerializer, responses=ShownSentenceSerializer)
+    def judge(self, request: Request, slug: str, pk: int) -> Response:
+        """Judging a sentence; after the first verdict I am shown the machines'."""
+        access = enter(self.person(), slug, Role.ANNOTATOR)
+        item = get_object_or_404(sentences.judgeable(access), pk=pk)
+        given = self.read(NewSentenceVerdictSerializer)
+        span = given.pop("span")
+        sentences.judge_sentence(
+            item=item, access=access, span=(span[0], span[1]) if span else None, **given
+        )
+        return Response(_sentence(access, item))
+
+
+def _sentence(access: Access, item: SentenceItem | None) -> dict[str, Any]:
+    names = ("sentence", "query", "question", "text", "answer", "passage", "stage", "verdict")
+    found: dict[str, Any] = dict.fromkeys(names) | {"machines": []}
+    if item is None:
+        return found
+    mine = sentences.open_sentence(item=item, access=access)
+    stage = sentences.stage_of(item, mine)
+    return {
+        "sentence": item.pk,
+        "query": str(item.query),
+        "question": item.query.text,
+        "text": item.text,
+        "answer": item.context,
+        "passage": item.passage.text,
+        "stage": stage,
+        "verdict": mine and mine.verdict,
+        "machines": [] if stage == sentences.FIRST else item.machines,
+    }
+
 
 def _shown(access: Access, answer: GradedAnswer | None) -> dict[str, Any]:
     names = ("answer", "query", "question", "shown", "reference", "text", "given")
@@ -104,7 +190,10 @@ def _shown(access: Access, answer: GradedAnswer | None) -> dict[str, Any]:
 
 
 _HERE, _to = "b/<slug:slug>/answers-to-grade", Grading.as_view
+_SENTENCES = "b/<slug:slug>/sentences-to-judge"
 urlpatterns = [
     path(f"{_HERE}/next/", _to({"get": "next_answer"}), name="api-answer-grade-next"),
     path(f"{_HERE}/<int:pk>/", _to({"get": "answer", "post": "grade"}), name="api-answer-grade"),
+    path(f"{_SENTENCES}/next/", _to({"get": "next_sentence"}), name="api-sentence-next"),
+    path(f"{_SENTENCES}/<int:pk>/", _to({"get": "sentence", "post": "judge"}), name="api-sentence"),
 ]

@@ -1,17 +1,33 @@
-"""Answers that experts score blind, beside a model that judges them (docs/protocol.md 3.5)."""
+"""What experts judge blind beside models: answers (docs/protocol.md 3.5), and whether sentences are
+supported by what they cite (3.7)."""
+
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from annotate.answers.models import StandingQuerySet
-from corpus.models import Benchmark, Query
+from corpus.models import Benchmark, Passage, Query
+
+# How far a passage supports a sentence; the weights of TREC RAG's support measure.
+VERDICTS = [(2, "fully supported"), (1, "partly supported"), (0, "not supported")]
+FULL = 2
+WEIGHTS = {0: 0.0, 1: 0.5, FULL: 1.0}
+
+
+class SampleKind(models.TextChoices):
+    """What people are asked about."""
+
+    ANSWERS = "answers", "answers"
+    SENTENCES = "sentences", "sentences"
 
 
 class GradingSample(models.Model):
-    """Answers drawn to be scored by people; the same seed draws the same.
+    """Answers, or sentences of them, drawn to be judged by people; the same seed draws the same.
 
     Each goes to `people` experts of its query's domain. While `closed_at` is null it takes grades.
+    Of sentences, `post_edit` percent are shown with what machines said from the start.
     """
 
     benchmark = models.ForeignKey(
@@ -20,6 +36,8 @@ class GradingSample(models.Model):
     seed = models.PositiveIntegerField()
     size = models.PositiveIntegerField()
     people = models.PositiveSmallIntegerField()
+    kind = models.CharField(max_length=9, choices=SampleKind.choices, default=SampleKind.ANSWERS)
+    post_edit = models.PositiveSmallIntegerField(default=0)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
     )
@@ -33,7 +51,7 @@ class GradingSample(models.Model):
         ordering = ["-pk"]
 
     def __str__(self) -> str:
-        return f"sample {self.pk}: {self.size} answers, seed {self.seed}"
+        return f"sample {self.pk}: {self.size} {self.kind}, seed {self.seed}"
 
 
 class GradedAnswer(models.Model):
@@ -95,3 +113,78 @@ class AnswerGrade(models.Model):
 
     def __str__(self) -> str:
         return f"grade {self.pk} of answer {self.answer_id}"
+
+
+class SentenceItem(models.Model):
+    """One sentence of an answer with one passage that it cites, as it was when it was drawn.
+
+    `origin` names it where it was drawn from, and `is_reference` says that the answer is a
+    reference answer: who wrote one is not asked. `machines` are what machines said, [{run, verdict,
+    span}], shown once a person has judged it, and from the start where `is_post_edit`. Rows are
+    made in an order keyed by the server's secret.
+    """
+
+    sample = models.ForeignKey(GradingSample, on_delete=models.PROTECT, related_name="sentences")
+    query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="+")
+    passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="+")
+    origin = models.CharField(max_length=60)
+    is_reference = models.BooleanField(default=False)
+    text = models.TextField()
+    context = models.TextField()
+    machines: Any = models.JSONField(default=list)
+    is_post_edit = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["sample", "origin"], name="sentence_once_a_sample"),
+        ]
+        indexes = [models.Index(fields=["origin"], name="sentence_item_origin")]
+
+    def __str__(self) -> str:
+        return f"sentence {self.pk} of sample {self.sample_id}"
+
+
+class SentenceGrade(models.Model):
+    """How far one person says that the passage supports the sentence. Immutable.
+
+    Another verdict is a new row: of whoever saw what machines said in between, or a correction with
+    a reason. `first` is the verdict that was given before; null where the machines' stood there
+    from the start. Without a verdict the person has only opened such an item. The words
+    [start, end) that support it are code points of the passage's text.
+    """
+
+    item = models.ForeignKey(SentenceItem, on_delete=models.PROTECT, related_name="grades")
+    grader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    verdict = models.PositiveSmallIntegerField(null=True, choices=VERDICTS)
+    first = models.PositiveSmallIntegerField(null=True, choices=VERDICTS)
+    saw_machines = models.BooleanField(default=False)
+    start = models.PositiveIntegerField(null=True)
+    end = models.PositiveIntegerField(null=True)
+    reason = models.TextField(blank=True, default="")
+    guideline = models.PositiveIntegerField(default=0)
+    stands = models.BooleanField(default=True)
+    superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = StandingQuerySet["SentenceGrade"].as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["item", "grader"], condition=Q(stands=True), name="one_standing_sentence"
+            ),
+            models.CheckConstraint(
+                condition=Q(verdict=None) | Q(verdict__range=(0, FULL)), name="sentence_verdict"
+            ),
+            models.CheckConstraint(
+                condition=Q(verdict=None)
+                | ~Q(verdict=FULL)
+                | Q(start__isnull=False, end__isnull=False, end__gt=models.F("start")),
+                name="full_support_has_its_words",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"grade {self.pk} of sentence {self.item_id}"

@@ -8,7 +8,7 @@ read what machines said of answers does not score them.
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
@@ -20,6 +20,7 @@ from django.utils.crypto import salted_hmac
 from annotate import keyed
 from annotate.answers.evidence import answers_in
 from annotate.answers.rights import hidden_queries
+from annotate.grading.models import SampleKind
 from annotate.models import (
     AnswerGrade,
     AnswerPair,
@@ -40,6 +41,22 @@ SIZE, SEED, PEOPLE = 30, 1, 2
 MOST_PEOPLE: Final = 10
 SCORES: Final = (0.0, 0.5, 1.0)
 POINTS: Final = range(1, 6)
+_NOTHING: Final = {
+    SampleKind.ANSWERS: "There is no answer to a query with aspects yet.",
+    SampleKind.SENTENCES: "No sentence cites a passage whose text is loaded.",
+}
+
+
+class CanBeDrawn(Protocol):
+    """What a sample is drawn from: rows with a query, and a name of their own."""
+
+    @property
+    def query(self) -> Query: ...
+    @property
+    def origin(self) -> str: ...
+
+
+DrawableT = TypeVar("DrawableT", bound=CanBeDrawn)
 
 
 class Drawable(NamedTuple):
@@ -63,51 +80,70 @@ def open_sample(
     The same seed draws the same; one text of a query is drawn once. Raises PermissionDenied for
     everybody but admins, and Refused where nothing can be drawn.
     """
-    _require_admin(access)
-    if not 1 <= size <= MAX_SIZE:
-        raise Refused(f"Draw 1 to {MAX_SIZE:,} answers.", field="size")
-    if not 0 <= seed <= MAX_SEED:
-        raise Refused(f"The seed is a number from 0 to {MAX_SEED:,}.", field="seed")
-    if not 1 <= people <= MOST_PEOPLE:
-        raise Refused(f"Each answer goes to 1 to {MOST_PEOPLE} people.", field="people")
     once: dict[tuple[int, str], Drawable] = {}
     for each in answers:
         if each.text.strip():
             once.setdefault((each.query.pk, each.text.strip()), each)
-    offered = {each.origin: each for each in once.values()}
-    strata: defaultdict[str, list[str]] = defaultdict(list)
-    for each in offered.values():
-        strata[each.query.domain.name].append(each.origin)
-    drawn = draw(strata, size, seed)
-    if not drawn:
-        raise Refused("There is no answer to a query with aspects yet.")
     with transaction.atomic():
-        sample = GradingSample.objects.create(
-            benchmark=access.benchmark,
-            seed=seed,
-            size=size,
-            people=people,
-            created_by=access.user,
-        )
-        places = sorted(range(len(drawn)), key=lambda at: keyed.draw("graded", sample.pk, at))
-        rows = [offered[drawn[at]] for at in places]
+        sample, rows = draw_items(access, list(once.values()), size=size, seed=seed, people=people)
         GradedAnswer.objects.bulk_create(
             GradedAnswer(sample=sample, query=row.query, origin=row.origin, text=row.text.strip())
             for row in rows
         )
-        data = {"seed": seed, "size": size, "people": people, "drawn": len(drawn)}
-        _note(access, "draw answers to score", sample, **data)
     return sample
+
+
+def draw_items(
+    access: Access,
+    offered: Sequence[DrawableT],
+    *,
+    size: int,
+    seed: int,
+    people: int,
+    kind: SampleKind = SampleKind.ANSWERS,
+    **fields: Any,
+) -> tuple[GradingSample, list[DrawableT]]:
+    """A sample of what is offered, and what was drawn, in an order that nobody foresees.
+
+    For a caller in a transaction. Raises as `open_sample`.
+    """
+    require_admin(access)
+    if not 1 <= size <= MAX_SIZE:
+        raise Refused(f"Draw 1 to {MAX_SIZE:,} {kind}.", field="size")
+    if not 0 <= seed <= MAX_SEED:
+        raise Refused(f"The seed is a number from 0 to {MAX_SEED:,}.", field="seed")
+    if not 1 <= people <= MOST_PEOPLE:
+        raise Refused(f"Each one goes to 1 to {MOST_PEOPLE} people.", field="people")
+    by_origin = {each.origin: each for each in offered}
+    strata: defaultdict[str, list[str]] = defaultdict(list)
+    for each in by_origin.values():
+        strata[each.query.domain.name].append(each.origin)
+    drawn = draw(strata, size, seed)
+    if not drawn:
+        raise Refused(_NOTHING[kind])
+    sample = GradingSample.objects.create(
+        benchmark=access.benchmark,
+        kind=kind,
+        seed=seed,
+        size=size,
+        people=people,
+        created_by=access.user,
+        **fields,
+    )
+    places = sorted(range(len(drawn)), key=lambda at: keyed.draw("graded", sample.pk, at))
+    data = {"seed": seed, "size": size, "people": people, "drawn": len(drawn), **fields}
+    record(access, f"draw {kind} to score", sample, **data)
+    return sample, [by_origin[drawn[at]] for at in places]
 
 
 def close_sample(*, sample: GradingSample, access: Access) -> None:
     """Ask nobody any more; what was given stays. Admins do."""
-    _require_admin(access)
+    require_admin(access)
     with transaction.atomic():
         rows = GradingSample.objects.filter(pk=sample.pk, closed_at=None)
         if not rows.update(closed_at=timezone.now(), closed_by=access.user):
             raise Refused("This sample is closed already.")
-        _note(access, "close answers to score", sample)
+        record(access, f"close {sample.kind} to score", sample)
 
 
 def gradable(access: Access) -> QuerySet[GradedAnswer]:
@@ -117,9 +153,6 @@ def gradable(access: Access) -> QuerySet[GradedAnswer]:
     """
     if not access.is_voter:
         return GradedAnswer.objects.none()
-    awaited = AnswerPair.objects.filter(
-        query=OuterRef("query"), comparison__closed_at=None, human=None
-    )
     present = Aspect.objects.filter(query=OuterRef("query"), removed_at=None)
     rows = GradedAnswer.objects.filter(
         Exists(present),
@@ -127,8 +160,16 @@ def gradable(access: Access) -> QuerySet[GradedAnswer]:
         sample__closed_at=None,
         query__domain_id__in=access.domain_ids,
     )
-    rows = rows.exclude(Exists(awaited)).exclude(query__in=hidden_queries(access))
+    rows = rows.exclude(kept_back(access))
     return rows.select_related("query__domain__benchmark", "sample")
+
+
+def kept_back(access: Access) -> Q:
+    """Of an item: whether answers to its query are kept from this person."""
+    awaited = AnswerPair.objects.filter(
+        query=OuterRef("query"), comparison__closed_at=None, human=None
+    )
+    return Q(Exists(awaited)) | Q(query__in=hidden_queries(access))
 
 
 def to_grade(access: Access) -> QuerySet[GradedAnswer]:
@@ -234,16 +275,16 @@ def grade_answer(
             guideline=Guideline.objects.current_version(access.benchmark.pk),
         )
         data = {"answer": found.pk, "scores": given.scores, "quality": quality, "reason": reason}
-        _note(access, "score answer", given, **data)
+        record(access, "score answer", given, **data)
     return given
 
 
-def _require_admin(access: Access) -> None:
+def require_admin(access: Access) -> None:
     if not access.is_admin:
-        raise PermissionDenied("Answers to score are drawn and closed by admins.")
+        raise PermissionDenied("What people score is drawn and closed by admins.")
 
 
-def _note(access: Access, verb: str, target: Any, **data: Any) -> None:
+def record(access: Access, verb: str, target: Any, **data: Any) -> None:
     # Not among what members read of the benchmark: who looks there must learn nothing.
     scope = f"{access.benchmark.slug}#answers"
     audit.record(actor=access.user, verb=verb, target=target, scope=scope, data=data)

@@ -29,7 +29,7 @@ from annotate.models import (
 )
 from annotate.panels.settling import settle_item
 from annotate.voting.cases import note
-from annotate.voting.eligibility import brought_in_by, voting_domains
+from annotate.voting.eligibility import knows_pair, voting_domains
 from annotate.voting.services import cast_vote
 from annotate.voting.slots import lease, take
 from annotate.workspace.gold import withdraw_verdict
@@ -93,7 +93,7 @@ def labelable(access: Access, panel: ReferencePanel) -> QuerySet[EscalationCase]
     cases = EscalationCase.objects.open().filter(
         reference_item__panel=panel, query__domain__in=labelling_domains(access, panel)
     )
-    return cases.exclude(brought_in_by(voter)).exclude(Exists(met_elsewhere(voter)))
+    return cases.exclude(knows_pair(voter)).exclude(Exists(met_elsewhere(voter)))
 
 
 def waiting_labels(access: Access, panel: ReferencePanel) -> QuerySet[EscalationCase]:

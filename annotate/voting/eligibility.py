@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotate.exams.qualification import rule_of, standings
@@ -12,6 +12,7 @@ from annotate.models import (
     CaseKind,
     EscalationCase,
     GoldPassage,
+    SentenceGrade,
     Vote,
     VoteSlot,
     VotingPlan,
@@ -20,10 +21,14 @@ from corpus.access import Access
 from corpus.models import Domain
 
 
-def brought_in_by(voter_id: int) -> Exists:
-    """Of a case: whether the person made its pair gold, now or before."""
+def knows_pair(voter_id: int) -> Q:
+    """Of a case: whether the person made its pair gold, now or before, or was shown how far
+    machines say that the passage supports sentences about the query."""
     pair = {"query": OuterRef("query_id"), "passage": OuterRef("passage_id")}
-    return Exists(GoldPassage.objects.filter(created_by=voter_id, **pair))
+    shown = {f"item__{name}": value for name, value in pair.items()}
+    return Q(Exists(GoldPassage.objects.filter(created_by=voter_id, **pair))) | Q(
+        Exists(SentenceGrade.objects.filter(grader=voter_id, **shown))
+    )
 
 
 def judged_in_batch_of(voter_id: int, case: str = "pk") -> Exists:
@@ -63,7 +68,7 @@ def judgeable_by(voter_id: int, domains: Collection[int]) -> QuerySet[Escalation
     """Open cases of these domains whose pair this person neither made gold, labelled in a panel
     nor judged in a batch."""
     cases = EscalationCase.objects.open().of_voters().filter(query__domain__id__in=domains)
-    cases = cases.exclude(brought_in_by(voter_id)).exclude(labelled_in_panel_by(voter_id))
+    cases = cases.exclude(knows_pair(voter_id)).exclude(labelled_in_panel_by(voter_id))
     return cases.exclude(judged_in_batch_of(voter_id))
 
 
@@ -90,7 +95,7 @@ def must_judge_first(
     voter = access.user.pk
     # One before voters, one before a panel, and those about aspects of the same query: who reads
     # what was said of one learns about the others.
-    for case in open_cases.exclude(brought_in_by(voter)).exclude(judged_in_batch_of(voter)):
+    for case in open_cases.exclude(knows_pair(voter)).exclude(judged_in_batch_of(voter)):
         slots = VoteSlot.objects.filter(case=case, voter=voter)
         if not slots.exclude(vote=None, committed_at=None).exists():
             return case

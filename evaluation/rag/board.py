@@ -1,7 +1,13 @@
 """Tables and pictures of one generator: what it answered, and what its graders say of that."""
 
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Any, Final, TypeVar, cast
+
 import numpy as np
+from django.core.cache import cache
 from django.urls import reverse
+from numpy.typing import NDArray
 
 from corpus.marcus.figures import PUBLISHED, relative_gain
 from corpus.models import CleaningPreset, CleaningRun
@@ -38,6 +44,9 @@ from kit.stats.agreement import (
 from kit.stats.paired import PairedTest, randomisations
 from kit.stats.ratings import from_columns
 
+T = TypeVar("T")
+_DAY: Final = 24 * 60 * 60
+
 
 def tables(board: Board, outcome: str) -> list[ReportTable]:
     """Every table that has something to say."""
@@ -48,7 +57,9 @@ def tables(board: Board, outcome: str) -> list[ReportTable]:
         found += [correlation_table(board, outcome), systems_table(board, outcome)]
         found += [sheet for sheet in [shift_table(board, outcome)] if sheet.rows]
     if len(board.graders) > 1:
-        found.append(graders_table(board))
+        said = [board.outcomes[key] for key in board.graders]
+        words = repr((board.graders, board.best(TOGETHER)))
+        found.append(_kept("graders", lambda: graders_table(board), *said, words=words))
     gains = gain_table(board, outcome)
     is_of_cleanings = board.run.harness == Harness.LONG or len(gains.rows) > 1
     return [*found, *([gains] if is_of_cleanings else [])]
@@ -78,9 +89,8 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
     alone = {TOGETHER, *board.graders} if len(board.graders) == 1 else set()
     others = [n for n in board.outcomes if n != outcome and not {n, outcome} <= alone]
     whole = {name: means_of(board, board.outcomes[name]) for name in others}
-    means = standings(*board.tasks(values), seed=SEED)
+    means, gains = _drawn(board, values)
     low, high = (means_of(board, _filled(values, end)) for end in (0.0, board.best(outcome)))
-    gains = uplifts(board, values)
     rows = []
     for row, source in enumerate(board.systems):
         gain, test = gains[row]
@@ -115,6 +125,27 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
     )  # fmt: skip
     title = f"Answers of {board.run.model} by system"
     return ReportTable("generation", title, header, tuple(rows), notes)
+
+
+def _drawn(
+    board: Board, values: Floats
+) -> tuple[Sequence[Standing], Sequence[tuple[Interval, PairedTest | None]]]:
+    """Standings and gains, which are drawn thousands of times."""
+    bare = board.baseline(SourceKind.NONE)
+    asked = np.array([-1 if bare is None else bare, SEED])
+    return _kept(
+        "drawn",
+        lambda: (standings(*board.tasks(values), seed=SEED), uplifts(board, values)),
+        *(values, board.starts, asked),
+    )
+
+
+def _kept(name: str, make: Callable[[], T], *follows_from: NDArray[Any], words: str = "") -> T:
+    """What takes long for thousands of queries, kept for a day by all that it follows from."""
+    digest = sha256(words.encode())
+    for each in follows_from:
+        digest.update(repr(each.shape).encode() + each.tobytes())
+    return cast(T, cache.get_or_set(f"rag-{name}:{digest.hexdigest()}", make, _DAY))
 
 
 def uplifts(board: Board, values: Floats) -> list[tuple[Interval, PairedTest | None]]:

@@ -36,7 +36,7 @@ from llm.requests import Usage
 
 ROLE: Final = "grader"
 NO_TRUTH: Final = "The query has no true answer any more."
-_LIKELY: Final = {Harness.SHORT: 5, Harness.LONG: 120}
+_LIKELY: Final = {Harness.SHORT: 5, Harness.LONG: 120, Harness.CITED: 120}
 _ROWS: Final = 1_000
 _SAMPLE: Final = 200
 _STORED: Final = ("state", "value", "said", "call", "error")

@@ -12,6 +12,7 @@ from llm.models import Call
 HARNESSES = [
     (Harness.SHORT.value, "short answers, as DREAM"),
     (Harness.LONG.value, "long answers, as MARCUS"),
+    (Harness.CITED.value, "long answers that cite their passages"),
 ]
 
 

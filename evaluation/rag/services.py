@@ -32,7 +32,7 @@ from llm.requests import Usage
 ROLE: Final = "answerer"
 LIMITS: Final[dict[str, tuple[int, int]]] = {"k": (1, 100), "max_tokens": (16, 200_000)}
 # Tokens of an answer, a guess for forecasts.
-_LIKELY: Final = {Harness.SHORT: 30, Harness.LONG: 600}
+_LIKELY: Final = {Harness.SHORT: 30, Harness.LONG: 600, Harness.CITED: 400}
 _ROWS: Final = 1_000
 _LISTS: Final = 100
 
@@ -44,7 +44,7 @@ def candidates(benchmark: Benchmark, *, harness: str, domain: str = "") -> Query
     """
     found = Query.objects.in_benchmark(benchmark).filter(domain__is_ready=True).exclude(text="")
     true = ~Q(answers=[])
-    if harness == Harness.LONG:
+    if harness != Harness.SHORT:
         known = {each.pk: each for each in found.select_related("domain")}
         true |= ~Q(gold_answer="") | Q(pk__in=list(references_of(benchmark, known)))
     found = found.filter(true)

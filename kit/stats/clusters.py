@@ -77,6 +77,21 @@ def clustered_mean(
     )
 
 
+def share_difference(
+    first: HasEnds, second: HasEnds, values: tuple[float, float]
+) -> Interval | None:
+    """The interval of first minus second, of two independent shares: each end is moved by the root
+    of the squared distances of their ends (Newcombe 1998, Statistics in Medicine 17). None where
+    one of them has no interval."""
+    a, b = first.interval, second.interval
+    if a is None or b is None:
+        return None
+    one, other = values
+    low = one - other - float(np.hypot(one - a.low, b.high - other))
+    high = one - other + float(np.hypot(a.high - one, other - b.low))
+    return Interval(low, high, a.confidence, f"{a.method}, combined (Newcombe's MOVER)")
+
+
 def _measured(
     values: Floats, clusters: Sequence[Sequence[Hashable]], seed: int
 ) -> Clustered | tuple[float, float, int, int]:

@@ -16,7 +16,7 @@ from llm.practice.searching import (
     points_of_100,
     rubric_verdict,
 )
-from llm.practice.words import best_answer, in_order, quotes, reason, sentences, tokens
+from llm.practice.words import best_answer, coverage, in_order, quotes, reason, sentences, tokens
 
 _TAG = r"(query|answer|chunk|history|page|aspect|passage|reference|document)-([0-9a-f]{16})"
 _OPENING = re.compile(rf"<{_TAG}>\n")
@@ -323,6 +323,16 @@ def _judged(say: Callable[[Mapping[str, str], str], dict[str, Any]]) -> Role:
     return judge
 
 
+def support_judge(material: Material) -> Answer:
+    """How many of a statement's words stand in the passage: fully from .7 on, partly from .35."""
+    statement = " ".join(material.answers)
+    share = coverage(statement, material.chunk) + material.misread
+    verdict = "full" if share >= 0.7 else "partial" if share >= 0.35 else "none"
+    found = quotes(material.chunk, statement, supports=True)
+    span = found[0] if found and verdict != "none" else ""
+    return Answer({"reason": f"{share:.0%} of its words.", "verdict": verdict, "span": span})
+
+
 def rag_answer(material: Material) -> Answer:
     """A sentence of the passages, for who answers from them."""
     passages = [text for tag, _, text in material.named if tag == "passage"]
@@ -362,4 +372,5 @@ ROLES: Final[dict[str, Role]] = {
     "rubric_judge": _judged(rubric_verdict),
     "likert_judge": _judged(likert_verdict),
     "rag_answer": rag_answer,
+    "support_judge": support_judge,
 }

@@ -48,9 +48,10 @@ qualification-people qualification-rule qualification-rules query-source query-s
 query-wordings quotas rag-board rag-board-csv rag-forecast rag-grade-forecast rag-run rag-run-new
 rag-runs release release-changelog release-pushes releases rerank-forecast rerank-run rerank-run-new
 rerank-runs rescoring run-computation run-computations short-answers spending spot-checks
-training-forecast training-run training-run-new training-runs version version-passage version-search
-version-take-up version-work versions voting voting-arms voting-pay voting-plan webhook webhooks
-wordings
+support-forecast support-new support-report support-run support-runs support-samples support-set
+support-sets support-table training-forecast training-run training-run-new training-runs version
+version-passage version-search version-take-up version-work versions voting voting-arms voting-pay
+voting-plan webhook webhooks wordings
 """
 
 

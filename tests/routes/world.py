@@ -33,6 +33,7 @@ from annotate.models import (
     Review,
     ReviewPoint,
     ReviewStatus,
+    SentenceItem,
     Vote,
     VotingPlan,
 )
@@ -74,6 +75,8 @@ from evaluation.models import (
     RagSource,
     Release,
     ReleasePush,
+    SupportRun,
+    SupportSet,
     TrainingRun,
 )
 from kit.account.links import create_link
@@ -199,6 +202,12 @@ def make_everything(folder: Path) -> SimpleNamespace:
         benchmark=benchmark, name="e", method="rewrite", endpoint="practice", model="m"
     )
     ExpansionItem.objects.create(run=expansion, query=query)
+    support_set = SupportSet.objects.create(
+        benchmark=benchmark, kind="import", name="support", is_split=True
+    )
+    drawn = GradingSample.objects.create(
+        benchmark=benchmark, kind="sentences", seed=1, size=1, people=1, created_by=people["admin"]
+    )
     drafted = {"place": "/b/demo/queries/1/collect/text/", "name": "text"}
     return SimpleNamespace(
         answer=ReferenceAnswer.objects.create(
@@ -322,6 +331,27 @@ def make_everything(folder: Path) -> SimpleNamespace:
         training_run=TrainingRun.objects.create(
             benchmark=benchmark, name="to train on", config={}, endpoint="practice", model="m"
         ),
+        support_set=support_set,
+        support_run=SupportRun.objects.create(
+            benchmark=benchmark,
+            support_set=support_set,
+            config={
+                "prompt": "",
+                "prompt_version": 1,
+                "temperature": 0.0,
+                "reasoning_effort": "",
+            },
+            endpoint="practice",
+            model="m",
+        ),
+        sentence=SentenceItem.objects.create(
+            sample=drawn,
+            query=query,
+            passage=passage,
+            origin=f"claim:{support_set.pk}:1",
+            text="So.",
+            context="So.",
+        ),
         judge_run=JudgeRun.objects.create(
             benchmark=benchmark,
             agent_run=agent_run,
@@ -356,6 +386,11 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("agent-trace", world.agent_item),
         ("agent-", world.agent_run),
         ("judge-sample", world.graded.sample),
+        ("support-sample-", world.sentence.sample),
+        ("support-run", world.support_run),
+        ("support-verdicts", world.support_run),
+        ("support-", world.support_set),
+        ("sentence", world.sentence),
         ("answer-grade", world.graded),
         ("judge-", world.judge_run),
         ("answer-run", world.answer_run),

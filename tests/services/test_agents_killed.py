@@ -13,11 +13,12 @@ import pytest
 
 from annotate.workspace.aspects import add_aspect
 from evaluation.agents.judging import start_judging
-from evaluation.agents.models import AgentRun, JudgeRun
+from evaluation.agents.models import AgentRun
 from evaluation.agents.services import candidates, start_agent
 from evaluation.tasks import AGENTS
 from kit.runs.models import OVER, RunStatus
 from llm import endpoints
+from llm.ledger.accounts import AskingRun
 from llm.ledger.reading import spending
 from llm.models import Call
 from tests.evaluation.agents.room import Place, make_place
@@ -51,15 +52,21 @@ def start(place: Place, **options: Any) -> AgentRun:
     )
 
 
-def survive(site: Site, run: AgentRun | JudgeRun, rng: random.Random) -> int:
+def survive(
+    site: Site,
+    run: AskingRun,
+    rng: random.Random,
+    *,
+    expected: int,
+    kills: int = KILLS,
+    at_once: int = IN_FLIGHT,
+) -> int:
     """Kill either of two workers at random moments of the run until it is over; how often.
 
-    A moment is a share of the answered calls. The practice agent stops early, so its later answers
-    are the first again: four calls a query, and one answer to judge.
+    A moment is a share of the expected calls that are answered.
     """
-    expected = QUERIES * (4 if isinstance(run, AgentRun) else 1)
     answered = Call.objects.filter(account=run.account).answered()
-    type(run).objects.filter(pk=run.pk).update(calls_in_flight=IN_FLIGHT)
+    type(run).objects.filter(pk=run.pk).update(calls_in_flight=at_once)
     workers, landed = [site.start_worker(sweep_s=0.25) for _ in range(2)], 0
 
     def is_over() -> bool:
@@ -70,7 +77,7 @@ def survive(site: Site, run: AgentRun | JudgeRun, rng: random.Random) -> int:
         said = "\n\n".join(each.said[-3000:] for each in workers)
         return f"{run.status} {run.done}/{run.total} {run.error}\n{said}"
 
-    for moment in sorted(rng.uniform(0.02, 0.9) for _ in range(KILLS)):
+    for moment in sorted(rng.uniform(0.02, 0.9) for _ in range(kills)):
         wait_until(
             lambda moment=moment: is_over() or answered.count() >= moment * expected,
             seconds=240,
@@ -126,14 +133,16 @@ def test_agents_and_judge_survive_workers_that_are_killed(paid: Site, settings, 
     place = make_place(settings, tmp_path)
     make_queries(place)
     run = start(place)
-    kills = survive(site, run, rng)
+    # The practice agent stops early, so its later answers are the first again: four calls a query,
+    # and one answer to judge.
+    kills = survive(site, run, rng, expected=4 * QUERIES)
     judge = start_judging(
         benchmark=place.room.benchmark,
         agent_run=run,
         endpoint=endpoints.available()[0],
         actor=None,
     )
-    kills += survive(site, judge, rng)
+    kills += survive(site, judge, rng, expected=QUERIES)
     assert kills >= KILLS
 
     items = list(run.items.all())

@@ -10,7 +10,7 @@ from typing import Final
 
 from django.db.models import Count, Q, QuerySet
 
-from annotate.grading.models import AnswerGrade, GradedAnswer, GradingSample
+from annotate.grading.models import AnswerGrade, GradedAnswer, GradingSample, SampleKind
 from annotate.grading.services import PEOPLE, POINTS, SCORES, SEED, SIZE, Drawable, open_sample
 from corpus.access import Access
 from corpus.models import Benchmark
@@ -72,7 +72,7 @@ def answer_key(origin: str) -> tuple[int, int]:
 def samples(benchmark: Benchmark) -> QuerySet[GradingSample]:
     """Samples of agents' answers, newest first, with how far they are."""
     stands = Q(answers__grades__stands=True)
-    rows = GradingSample.objects.filter(benchmark=benchmark)
+    rows = GradingSample.objects.filter(benchmark=benchmark, kind=SampleKind.ANSWERS)
     return rows.annotate(
         drawn=Count("answers", distinct=True),
         scored=Count("answers", filter=stands, distinct=True),

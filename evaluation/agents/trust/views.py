@@ -12,7 +12,7 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.grading.models import GradedAnswer, GradingSample
+from annotate.grading.models import GradedAnswer, GradingSample, SampleKind
 from annotate.grading.services import MOST_PEOPLE, PEOPLE, SIZE, close_sample
 from annotate.loaders import number
 from annotate.review.forms import SampleForm
@@ -207,7 +207,9 @@ def draw(access: Access, *, runs: list[Any], **given: int) -> GradingSample:
 
 def get_sample(access: Access, pk: int) -> GradingSample:
     """A sample of this benchmark, or 404."""
-    found = GradingSample.objects.filter(benchmark=access.benchmark, pk=pk).first()
+    found = GradingSample.objects.filter(
+        benchmark=access.benchmark, kind=SampleKind.ANSWERS, pk=pk
+    ).first()
     if found is None:
         raise Http404("No such sample.")
     return found

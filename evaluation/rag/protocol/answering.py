@@ -22,16 +22,18 @@ _PLACEHOLDERS: Final = {
     "rag_answer": {"query", "passages"},
     "rag_closed": {"query"},
     "rag_long": {"query", "passages"},
+    "rag_cited": {"query", "passages"},
     "rag_grader": {"query", "truths", "answers"},
     "rag_score": {"query", "reference", "answer"},
 }
 
 
 class Harness(StrEnum):
-    """DREAM's short answers, or MARCUS's long ones."""
+    """DREAM's short answers, MARCUS's long ones, or long ones that cite their passages (ours)."""
 
     SHORT = "short"
     LONG = "long"
+    CITED = "cited"
 
     @property
     def max_tokens(self) -> int:
@@ -41,7 +43,7 @@ class Harness(StrEnum):
     @property
     def roles(self) -> tuple[str, ...]:
         """The prompts that it asks by."""
-        return ("rag_answer", "rag_closed") if self is Harness.SHORT else ("rag_long",)
+        return ("rag_answer", "rag_closed") if self is Harness.SHORT else (f"rag_{self}",)
 
 
 @dataclass(frozen=True)

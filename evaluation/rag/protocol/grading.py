@@ -16,11 +16,11 @@ from llm.requests import Reply, Request
 
 # Asked once more where a reply is no grade (docs/protocol.md 1.3).
 ATTEMPTS: Final = 2
-BEST: Final = {Harness.SHORT: 1.0, Harness.LONG: 100.0}
+BEST: Final = {Harness.SHORT: 1.0, Harness.LONG: 100.0, Harness.CITED: 100.0}
 STRICT, REFERENCE = "strict", "reference"
 PROFILES: Final = (STRICT, REFERENCE)
 # DREAM's 500; MARCUS's grader reasons first.
-_MAX_TOKENS: Final = {Harness.SHORT: 500, Harness.LONG: 2_000}
+_MAX_TOKENS: Final = {Harness.SHORT: 500, Harness.LONG: 2_000, Harness.CITED: 2_000}
 _WORD: Final = re.compile(r"(?<!\w)(True|False)(?!\w)")
 _NEGATED: Final = re.compile(r"\b(?:not|nor|never|neither)\W+$|n['’]t\W+$", re.IGNORECASE)
 _SCORE: Final = re.compile(

@@ -21,6 +21,7 @@ PINNED = {
     "rag_answer": (1, "b0426eebddd4d949"),
     "rag_closed": (1, "56562ade86280af9"),
     "rag_long": (1, "90a887cc0a57985e"),
+    "rag_cited": (1, "c873ca4e1c6ea19e"),
 }
 
 
@@ -37,6 +38,7 @@ def test_a_prompt_is_its_version(role) -> None:
         ("rag_answer", ["No relevant information found.", "one JSON object", "single key Answer"]),
         ("rag_closed", ["No relevant information found.", "single key Answer"]),
         ("rag_long", ["Think step by step", "detailed answer"]),
+        ("rag_cited", ["from nothing else", "[2][5]", "No relevant information found."]),
     ],
 )
 def test_a_prompt_holds_its_rules(role, rules) -> None:

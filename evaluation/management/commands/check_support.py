@@ -1,0 +1,56 @@
+"""`manage.py check_support SLUG SOURCE`: let a model judge citations, in this process."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.management.named import benchmark_named
+from evaluation.management.asking import asking_arguments, asking_options, tell
+from evaluation.support import report
+from evaluation.support.services import start_support, unsaved_set
+from evaluation.tasks import SUPPORT
+from kit.errors import Refused
+from kit.lists.report_tables import as_data
+from llm import endpoints
+
+
+class Command(BaseCommand):
+    help = (
+        "Let a model say of every citation whether its passage supports the sentence: fully, "
+        "partly, not. SOURCE is references, agent:N or rag:N (a run that is done), or set:N, for "
+        "another judge of answers that were judged or imported. --report prints the tables of a "
+        "set and asks nobody."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="the benchmark")
+        parser.add_argument("source", help="references, agent:N, rag:N or set:N")
+        parser.add_argument(
+            "--per-sentence", type=int, help="only the first so many citations of a sentence"
+        )
+        parser.add_argument("--report", action="store_true", help="print what a set came to")
+        asking_arguments(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        benchmark, source = benchmark_named(options["slug"]), options["source"]
+        kind, _, number = source.partition(":")
+        of = None
+        if kind == "set":
+            key = int(number) if number.isdigit() else 0
+            of = benchmark.support_sets.filter(pk=key).first()
+            if of is None:
+                raise CommandError("There is no such set of answers here.")
+        if options["report"]:
+            if of is None:
+                raise CommandError("Name a set to report on: set:N.")
+            self.stdout.write(json.dumps(as_data(report.tables(report.read(of)))))
+            return
+        with endpoints.practice_if_unconfigured("grader") as first:
+            try:
+                of = of or unsaved_set(benchmark, source, options["per_sentence"])
+                run = start_support(of=of, **asking_options(options, first))
+            except Refused as error:
+                raise CommandError(str(error)) from None
+            SUPPORT.drive(run)
+        tell(self, run, run.verdicts.all(), "Support run", as_json=options["json"], set=of.pk)

@@ -1,0 +1,1 @@
+"""Whether sentences of answers are supported by what they cite (docs/protocol.md 3.7)."""

@@ -1,0 +1,95 @@
+"""Forms of judging citations."""
+
+from typing import Any
+
+from django import forms
+
+from annotate.grading.sentences import POST_EDIT, SIZE
+from annotate.grading.services import MOST_PEOPLE, PEOPLE
+from annotate.review.forms import SampleForm
+from annotate.review.rescoring import MAX_SIZE
+from corpus.models import Benchmark
+from evaluation.support.services import MOST_PER_SENTENCE, ROLE, sources
+from llm.endpoints import endpoint_choices
+from llm.ledger.accounts import budget_field, effort_field
+
+
+class JudgeForm(forms.Form):
+    """Who judges."""
+
+    endpoint = forms.ChoiceField(label="Model endpoint")
+    temperature = forms.FloatField(min_value=0, max_value=2, initial=0.0)
+    reasoning_effort = effort_field()
+    budget_usd = budget_field()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        fields["endpoint"].choices = endpoint_choices(ROLE)
+
+
+class SupportForm(JudgeForm):
+    """Whose answers, how many of their citations, and the first judge."""
+
+    source = forms.ChoiceField(label="Answers")
+    per_sentence = forms.IntegerField(
+        label="Citations of a sentence",
+        required=False,
+        min_value=1,
+        max_value=MOST_PER_SENTENCE,
+        help_text="The first so many; empty: all. TREC RAG 2024 judged the first.",
+    )
+    field_order = ("source", "per_sentence", "endpoint")
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        fields["source"].choices = sources(benchmark)
+
+
+class ImportForm(forms.Form):
+    """A file of answers."""
+
+    file = forms.FileField(label="File, one JSON record a line")
+    name = forms.CharField(max_length=190, required=False)
+    domain = forms.ChoiceField(required=False)
+    per_sentence = forms.IntegerField(
+        label="Citations of a sentence",
+        required=False,
+        min_value=1,
+        max_value=MOST_PER_SENTENCE,
+        help_text="The first so many; empty: all.",
+    )
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        fields: dict[str, Any] = self.fields
+        names = [(each.name, each.name) for each in benchmark.domains.ready()]
+        fields["domain"].choices = [("", "All"), *names]
+
+
+class DrawForm(SampleForm):
+    """How many citations people judge, and how many people each."""
+
+    size = forms.IntegerField(
+        label="Citations",
+        min_value=1,
+        max_value=MAX_SIZE,
+        initial=SIZE,
+        help_text="Drawn by domain, in proportion.",
+    )
+    people = forms.IntegerField(
+        label="People for each",
+        min_value=1,
+        max_value=MOST_PEOPLE,
+        initial=PEOPLE,
+        help_text="Where they differ, one more is asked.",
+    )
+    post_edit = forms.IntegerField(
+        label="Percent that show the machines’ verdicts first",
+        min_value=0,
+        max_value=90,
+        initial=POST_EDIT,
+        help_text="Drawn by chance; they measure what anchoring does.",
+    )
+    field_order = ("size", "people", "post_edit", "seed")

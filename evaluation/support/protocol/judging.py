@@ -1,0 +1,127 @@
+"""The judge of citations: what it is asked, and what of its reply is a verdict."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from debate.dream.quotes import locate_all
+from llm.parsing import ParseFailure, read_object
+from llm.prompts import PromptTemplate, fence
+from llm.requests import Reply, Request, object_schema
+
+ROLE: Final = "support_judge"
+# Asked once more where a reply is no verdict (docs/protocol.md 1.3).
+ATTEMPTS: Final = 2
+NOTHING_BEFORE: Final = "(the answer begins with it)"
+_VALUES: Final = {"full": 2, "partial": 1, "none": 0}
+_PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
+_MAX_TOKENS: Final = 2_000
+_QUOTED_BACK: Final = 2_000
+
+
+@dataclass(frozen=True)
+class Judge:
+    """One judge, as it was frozen when the run was made."""
+
+    endpoint: str
+    model: str
+    temperature: float = 0.0
+    reasoning_effort: str = ""
+
+
+@dataclass(frozen=True)
+class Exam:
+    """A sentence with the text before it, beside one passage that it cites."""
+
+    question: str
+    before: str
+    statement: str
+    passage: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """2 fully, 1 partly, 0 not supported; None where no reply could be read. `span` are the code
+    points [start, end) of the passage."""
+
+    value: int | None
+    span: tuple[int, int] | None = None
+    said: str = ""
+    call: int = 0
+
+
+Judging: TypeAlias = Generator[Sequence[Request], Sequence[Reply], Verdict]
+
+
+@cache
+def prompt() -> PromptTemplate:
+    """The judge's prompt, as it comes with the app."""
+    names = {"query", "before", "statement", "passage"}
+    return PromptTemplate.load(_PROMPTS / f"{ROLE}.txt", placeholders=names)
+
+
+def judge(exam: Exam, who: Judge, key: bytes) -> Judging:
+    """Ask until a reply is a verdict, twice at most; the repair quotes the reply before."""
+    first = request = judge_request(exam, who, key)
+    reply, fault = None, ""
+    for _ in range(ATTEMPTS):
+        (reply,) = yield [request]
+        found = read_verdict(reply.text, exam.passage)
+        if isinstance(found, Verdict):
+            return replace(found, call=reply.call_id)
+        fault = found
+        request = replace(first, messages=(*first.messages, *_back(reply.text, found)))
+    return Verdict(None, None, fault, reply.call_id if reply else 0)
+
+
+def judge_request(exam: Exam, who: Judge, key: bytes) -> Request:
+    """The question to the judge."""
+    return Request(
+        endpoint=who.endpoint,
+        role=ROLE,
+        model=who.model,
+        messages=prompt().render(
+            query=fence("query", exam.question, key),
+            before=fence("before", exam.before or NOTHING_BEFORE, key),
+            statement=fence("answer", exam.statement, key),
+            passage=fence("chunk", exam.passage, key),
+        ),
+        schema_name=ROLE,
+        schema=object_schema(
+            reason={"type": "string"},
+            verdict={"type": "string", "enum": list(_VALUES)},
+            span={"type": "string"},
+        ),
+        temperature=who.temperature,
+        max_tokens=_MAX_TOKENS,
+        reasoning_effort=who.reasoning_effort,
+    )
+
+
+def read_verdict(text: str, passage: str) -> Verdict | str:
+    """The verdict in a reply, or why there is none: full support without words that stand in the
+    passage, letter by letter, is no verdict. Of partial support such words are left out."""
+    found = read_object(text, "verdict")
+    if isinstance(found, ParseFailure):
+        return found.reason
+    word = found.value["verdict"]
+    value = _VALUES.get(word.strip().lower()) if isinstance(word, str) else None
+    if value is None:
+        return "verdict is none of full, partial and none."
+    quoted = found.value.get("span")
+    quote = next(iter(locate_all([quoted], passage)), None) if isinstance(quoted, str) else None
+    span = None
+    if quote and quote.start is not None and quote.end is not None:
+        span = (quote.start, quote.end)
+    if value == _VALUES["full"] and span is None:
+        return "Full support needs a span that stands in the passage, letter by letter."
+    reason = found.value.get("reason")
+    return Verdict(value, span if value else None, reason if isinstance(reason, str) else "")
+
+
+def _back(reply: str, fault: str) -> tuple[dict[str, Any], ...]:
+    quoted = reply[:_QUOTED_BACK].strip() or "(empty reply)"
+    said = f"This cannot be used: {fault} Judge again by the same rules."
+    return {"role": "assistant", "content": quoted}, {"role": "user", "content": said}

@@ -1,0 +1,381 @@
+"""What a set of answers came to: support by system, judges beside each other and beside people."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.db.models import Count, Q, QuerySet
+
+from annotate.grading.models import WEIGHTS, SampleKind
+from annotate.grading.sentences import Sentence, open_sentences, settled
+from annotate.models import GradingSample, SentenceGrade
+from corpus.access import Access
+from evaluation.support.models import (
+    Claim,
+    SetKind,
+    SupportRun,
+    SupportSet,
+    SupportState,
+    SupportVerdict,
+)
+from evaluation.support.protocol.measures import Support, support
+from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
+from kit.runs.models import RunStatus
+from kit.stats.agreement import cohen_kappa, krippendorff_alpha
+from kit.stats.clusters import Clustered, clustered_mean, clustered_share, share_difference
+from kit.stats.means import mean
+from kit.stats.proportions import proportion
+from kit.stats.ratings import from_triples
+
+TOGETHER: Final = "together"
+_ORIGIN: Final = "claim"
+_SCALE: Final = tuple(sorted(WEIGHTS))
+_MEASURES: Final = ("precision", "recall", "hard_precision", "hard_recall")
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What one person said of one claim: `first` before machines, `verdict` at last."""
+
+    claim: int
+    person: int
+    query: int
+    verdict: int
+    first: int | None
+    is_post_edit: bool
+    machines: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A set with all that was said of it. `claims` are (answer, sentence) by key; claims of unknown
+    passages are in `unknown`, those without a text in `bare`; `said` are verdicts by judge."""
+
+    of: SupportSet
+    answers: Sequence[tuple[int, str, int, int]]  # key, system, query, sentences
+    claims: Mapping[int, tuple[int, int]]
+    unknown: frozenset[int]
+    bare: frozenset[int]
+    judges: Mapping[str, SupportRun]
+    said: Mapping[str, Mapping[int, int]]
+    people: Sequence[Graded]
+
+    def weights(self, judge: str) -> Mapping[int, float | None]:
+        """By claim; None where there is no verdict, 0 for an unknown passage. Of judges together
+        the mean, where all have one."""
+        tables = list(self.said.values()) if judge == TOGETHER else [self.said[judge]]
+        found: dict[int, float | None] = {}
+        for claim in self.claims:
+            values = [WEIGHTS[table[claim]] for table in tables if claim in table]
+            whole = len(values) == len(tables)
+            found[claim] = 0.0 if claim in self.unknown else (
+                sum(values) / len(values) if whole and values else None
+            )  # fmt: skip
+        return found
+
+
+def read(of: SupportSet) -> Found:
+    """All of it. Of a judge that was asked twice, what it said last."""
+    columns = ("pk", "system", "query_id", "sentences")
+    answers = [
+        (key, system, query, len(sentences))
+        for key, system, query, sentences in of.answers.order_by("pk").values_list(*columns)
+    ]
+    rows = Claim.objects.filter(answer__support_set=of).order_by("pk")
+    claims = {
+        key: (answer, sentence)
+        for key, answer, sentence in rows.values_list("pk", "answer_id", "sentence")
+    }
+    unknown = rows.filter(passage=None).values_list("pk", flat=True)
+    bare = rows.filter(passage__isnull=False, passage__text=None).values_list("pk", flat=True)
+    judges = read_judges(of)
+    said = {
+        name: {
+            claim: value or 0
+            for claim, value in run.verdicts.filter(state=SupportState.JUDGED)
+            .order_by()
+            .values_list("claim", "value")
+        }
+        for name, run in judges.items()
+    }
+    return Found(
+        of, answers, claims, frozenset(unknown), frozenset(bare), judges, said, _people(of)
+    )
+
+
+def read_judges(of: SupportSet) -> dict[str, SupportRun]:
+    """The last run of each judge that is done, the first judge first."""
+    found: dict[str, SupportRun] = {}
+    for run in of.runs.filter(status=RunStatus.DONE).order_by("pk"):
+        found[run.judge] = run
+    return found
+
+
+def origin_of(of: SupportSet, claim: int) -> str:
+    """How a claim is named among what people judge."""
+    return f"{_ORIGIN}:{of.pk}:{claim}"
+
+
+def _people(of: SupportSet) -> list[Graded]:
+    rows = SentenceGrade.objects.standing().filter(
+        item__origin__startswith=f"{_ORIGIN}:{of.pk}:", verdict__isnull=False
+    )
+    return [
+        Graded(
+            int(row.item.origin.rpartition(":")[2]),
+            row.grader_id,
+            row.item.query_id,
+            row.verdict or 0,
+            row.first,
+            row.item.is_post_edit,
+            {each["run"]: each["verdict"] for each in row.item.machines},
+        )
+        for row in rows.select_related("item").order_by("pk")
+    ]
+
+
+def tables(found: Found, url: str = "") -> list[ReportTable]:
+    """Every table that holds something; `url` leads to the claims behind numbers."""
+    made = [systems(found, url), agreement(found), anchoring(found)]
+    return [each for each in made if each.rows]
+
+
+def systems(found: Found, url: str = "") -> ReportTable:
+    """Precision and recall of citations by system and judge."""
+    names = [*found.said, *([TOGETHER] if len(found.said) > 1 else [])]
+    by_system: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    for key, system, query, count in found.answers:
+        by_system[system].append((key, query, count))
+    claims_of: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for claim, (answer, sentence) in found.claims.items():
+        claims_of[answer].append((sentence, claim))
+    rows = []
+    for name in names:
+        weights = found.weights(name)
+        for system, answers in by_system.items():
+            own = [claim for key, _, _ in answers for _, claim in claims_of[key]]
+            cited = {(key, at) for key, _, _ in answers for at, _ in claims_of[key]}
+            sentences = sum(count for _, _, count in answers)
+            by_query: dict[int, list[Support]] = defaultdict(list)
+            for key, query, count in answers:
+                told: list[list[float | None]] = [[] for _ in range(count)]
+                for at, claim in claims_of[key]:
+                    told[at].append(weights[claim])
+                by_query[query].append(support(told))
+            left = sum(weights[claim] is None for claim in own)
+            rows.append(
+                (
+                    text(system.removeprefix(f"{found.of.name}, ")),
+                    text(name),
+                    Cell(len(answers)),
+                    Cell(sentences),
+                    Cell(sentences - len(cited)),
+                    Cell(len(own), url=f"{url}?{urlencode({'system': system})}" if url else ""),
+                    *(_mean(by_query, measure) for measure in _MEASURES),
+                    Cell(len(found.unknown & set(own))),
+                    Cell(left),
+                )
+            )
+    return ReportTable(
+        "support",
+        "Support by system",
+        (
+            *("system", "judge", "answers", "sentences", "cite nothing", "citations"),
+            *("precision", "recall", "hard precision", "hard recall", "unknown", "not judged"),
+        ),
+        tuple(rows),
+        (
+            "A citation weighs 1 where its passage fully supports the sentence, .5 partly, 0 not; "
+            "the hard forms count full support alone. Precision is over the citations of an "
+            "answer, recall over its sentences, each by its best citation: one that cites nothing "
+            "has 0. Means over queries, with Student’s interval. An answer that cites nothing has "
+            "no precision.",
+            "Unknown: ids that no passage here has; they support nothing. Not judged: passages "
+            "without a text, replies that could not be read, failed calls; they count in no mean."
+            + (" Together: the mean of what all judges say." if len(found.said) > 1 else ""),
+            *(_limit(found.of)),
+        ),
+    )
+
+
+def _limit(of: SupportSet) -> Iterator[str]:
+    if of.per_sentence is not None:
+        yield f"Of each sentence the first {of.per_sentence} citations are judged."
+
+
+def _mean(by_query: Mapping[int, Sequence[Support]], measure: str) -> Cell:
+    values = []
+    for own in by_query.values():
+        known = [value for each in own if (value := getattr(each, measure)) is not None]
+        if known:
+            values.append(sum(known) / len(known))
+    return measured(mean(values), "coefficient")
+
+
+def agreement(found: Found) -> ReportTable:
+    """Judges beside each other, beside people's own verdicts, and people among themselves."""
+    rows = []
+    for one, other in combinations(found.said, 2):
+        both: list[tuple[Hashable, int, int]] = [
+            (claim, value, found.said[other][claim])
+            for claim, value in found.said[one].items()
+            if claim in found.said[other]
+        ]
+        rows.append(_row(f"{one} and {other}", both))
+    own = [each for each in found.people if each.first is not None]
+    for name, said in found.said.items():
+        both = [((each.claim, each.person), said[each.claim], each.first or 0)
+                for each in own if each.claim in said]  # fmt: skip
+        if both:
+            rows.append(_row(f"{name} and people", both))
+    if len({each.person for each in own}) > 1:
+        triples = [(each.claim, each.person, each.first or 0) for each in own]
+        alpha = krippendorff_alpha(
+            from_triples(triples, categories=_SCALE, scores=_SCALE), "ordinal"
+        )
+        cells = (Cell(alpha.n_items), percent(proportion(0, 0)), Cell(None, "coefficient"))
+        rows.append((text("people, α (ordinal)"), *cells, measured(alpha, "coefficient"),
+                     text(alpha.reason)))  # fmt: skip
+    verdicts: dict[int, list[int]] = defaultdict(list)
+    for each in own:
+        verdicts[each.claim].append(each.verdict)
+    ends = {claim: settled(own) for claim, own in verdicts.items()}
+    known = {claim: value for claim, value in ends.items() if value is not None}
+    query = {each.claim: each.query for each in own}
+    notes = [
+        "An item is a citation; beside people one verdict of one person, given before machines’ "
+        "were shown."
+    ]
+    if known:
+        people = [WEIGHTS[value] for value in known.values()]
+        told = clustered_mean(people, [query[claim] for claim in known])
+        notes.append(
+            f"People settled {len(known):,} of {len(ends):,} citations that they judged first by "
+            f"themselves: by their last verdicts the mean weight is {_told(told)}."
+            + "".join(
+                f" {name} on the same: {sum(same) / len(same):.3f}."
+                for name, said in found.said.items()
+                if (same := [WEIGHTS[said[claim]] for claim in known if claim in said])
+            )
+        )
+    return ReportTable(
+        "agreement",
+        "Who agrees",
+        ("who", "items", "same verdict", "κ", "quadratic κ or α", "why not"),
+        tuple(rows),
+        tuple(notes),
+    )
+
+
+def _row(name: str, both: Sequence[tuple[Hashable, int, int]]) -> tuple[Cell, ...]:
+    triples = [(item, side, pair[side]) for item, *pair in both for side in (0, 1)]
+    given = from_triples(triples, categories=_SCALE, scores=_SCALE)
+    plain, quadratic = cohen_kappa(given), cohen_kappa(given, "quadratic")
+    return (
+        text(name),
+        Cell(len(both)),
+        percent(proportion(sum(a == b for _, a, b in both), len(both))),
+        measured(plain, "coefficient"),
+        measured(quadratic, "coefficient"),
+        text(plain.reason or quadratic.reason),
+    )
+
+
+def anchoring(found: Found) -> ReportTable:
+    """How much more often people say what a judge says where they see it first."""
+    rows = []
+    for name, run in found.judges.items():
+        seen = [each for each in found.people if run.pk in each.machines]
+        own = [(each, each.first) for each in seen if not each.is_post_edit]
+        edited = [(each, each.verdict) for each in seen if each.is_post_edit]
+        if not own or not edited:
+            continue
+        shares = [
+            clustered_share(
+                [value == each.machines[run.pk] for each, value in part],
+                [each.claim for each, _ in part],
+                [each.person for each, _ in part],
+            )
+            for part in (own, edited)
+        ]
+        alone, beside = (each.value or 0.0 for each in shares)
+        ends = share_difference(shares[1], shares[0], (beside, alone))
+        apart = [each for each, first in own if first != each.machines[run.pk]]
+        moved = sum(each.verdict == each.machines[run.pk] for each in apart)
+        rows.append(
+            (
+                text(name),
+                Cell(len(own)),
+                percent(shares[0]),
+                Cell(len(edited)),
+                percent(shares[1]),
+                percent(replace(shares[1], value=beside - alone, interval=ends)),
+                percent(proportion(moved, len(apart))),
+            )
+        )
+    return ReportTable(
+        "anchoring",
+        "What seeing machines first does",
+        (
+            *("judge", "own first", "agree", "machines first", "agree beside", "effect"),
+            "came over when shown",
+        ),
+        tuple(rows),
+        (
+            "Citations were drawn by chance for one of both: people give their own verdict, or see "
+            "the machines’ from the start. Effect: the share that agrees with the judge there, "
+            "less the share of first verdicts that agree. Shares draw whole citations and whole "
+            "people again; the difference combines both intervals. Came over: of first verdicts "
+            "that differed, those that became the judge’s once it was shown.",
+        ),
+    )
+
+
+def _told(value: Clustered) -> str:
+    ends = "" if value.low is None else f" ({value.low:.3f} to {value.high:.3f})"
+    return f"{value.value:.3f}{ends}"
+
+
+def samples(of: SupportSet) -> QuerySet[GradingSample]:
+    """Samples of its citations that people judge, newest first, with how far they are."""
+    rows = GradingSample.objects.filter(
+        kind=SampleKind.SENTENCES, sentences__origin__startswith=f"{_ORIGIN}:{of.pk}:"
+    )
+    stands = Q(sentences__grades__stands=True, sentences__grades__verdict__isnull=False)
+    return rows.annotate(
+        drawn=Count("sentences", distinct=True),
+        judged=Count("sentences", filter=stands, distinct=True),
+        given=Count("sentences__grades", filter=stands, distinct=True),
+    )
+
+
+def draw(
+    *, access: Access, of: SupportSet, size: int, seed: int, people: int, post_edit: int
+) -> GradingSample:
+    """Let experts judge citations of a set, drawn by domain in proportion; as `open_sentences`."""
+    judges = {run.pk: number for number, run in enumerate(read_judges(of).values())}
+    said: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    verdicts = SupportVerdict.objects.filter(run__in=list(judges), state=SupportState.JUDGED)
+    for each in sorted(verdicts, key=lambda row: judges[row.run_id]):
+        said[each.claim_id].append({"run": each.run_id, "verdict": each.value, "span": each.span})
+    claims = Claim.objects.filter(answer__support_set=of, passage__text__isnull=False)
+    related = ("answer__query__domain", "passage")
+    sentences = [
+        Sentence(
+            query=claim.answer.query,
+            passage=claim.passage,
+            origin=origin_of(of, claim.pk),
+            text=claim.text,
+            context=claim.answer.text,
+            is_reference=of.kind == SetKind.REFERENCE,
+            machines=tuple(said[claim.pk]),
+        )
+        for claim in claims.select_related(*related).order_by("pk")
+        if claim.passage is not None
+    ]
+    return open_sentences(
+        access=access, sentences=sentences, size=size, seed=seed, people=people, post_edit=post_edit
+    )

@@ -1,0 +1,293 @@
+"""Judging citations: which answers, by whom, at what cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import islice
+from typing import Any, Final
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from corpus.models import Benchmark, Passage
+from evaluation.agents.models import AgentRun, AgentState
+from evaluation.rag.models import RagRun
+from evaluation.support.models import (
+    Claim,
+    SetKind,
+    SupportedAnswer,
+    SupportRun,
+    SupportSet,
+    SupportState,
+    SupportVerdict,
+)
+from evaluation.support.protocol.judging import (
+    Exam,
+    Judge,
+    Verdict,
+    judge,
+    judge_request,
+    prompt,
+)
+from evaluation.support.splitting import Sentences, Split, before, splits
+from kit.errors import Refused
+from kit.runs.models import RunGroup, RunStatus, begin
+from kit.runs.moves import note, retry_items
+from kit.runs.sharing import cut
+from llm.endpoints import Endpoint, fence_key, in_role
+from llm.errors import LLMError
+from llm.gateway import Gateways
+from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
+from llm.prices import costs
+from llm.profiles import likely_input, likely_thoughts
+from llm.pump import Pump, carry
+from llm.requests import Usage
+
+ROLE: Final = "grader"
+MOST_PER_SENTENCE: Final = 20
+_LIKELY: Final = 120
+_ROWS: Final = 1_000
+_SAMPLE: Final = 100
+_STORED: Final = ("state", "value", "start", "end", "said", "call", "error")
+
+
+def unsaved_set(benchmark: Benchmark, source: str, per_sentence: int | None = None) -> SupportSet:
+    """The answers of a source: `references`, `agent:` or `rag:` with the number of a run that has
+    ended. Raises Refused, naming the field."""
+    kind, _, number = source.partition(":")
+    if per_sentence is not None and not 1 <= per_sentence <= MOST_PER_SENTENCE:
+        raise Refused(f"Give 1 to {MOST_PER_SENTENCE}, or nothing.", field="per_sentence")
+    key = int(number) if number.isascii() and number.isdigit() and len(number) < 16 else 0
+    found = SupportSet(benchmark=benchmark, per_sentence=per_sentence)
+    if source == "references":
+        found.kind, found.name = SetKind.REFERENCE, "reference answers"
+    elif kind == SetKind.AGENT and (run := _ended(AgentRun, benchmark, key)):
+        found.kind, found.name, found.agent_run = SetKind.AGENT, run.name, run
+    elif kind == SetKind.RAG and (rag := _ended(RagRun, benchmark, key)):
+        found.kind, found.name, found.rag_run = SetKind.RAG, rag.name, rag
+    else:
+        raise Refused("Choose a run here that is done, or the reference answers.", field="source")
+    return found
+
+
+def _ended(model: Any, benchmark: Benchmark, key: int) -> Any:
+    return model.objects.filter(benchmark=benchmark, pk=key, status=RunStatus.DONE).first()
+
+
+def sources(benchmark: Benchmark) -> list[tuple[str, str]]:
+    """What there is to choose from, by the name that `unsaved_set` takes."""
+    done = {"benchmark": benchmark, "status": RunStatus.DONE}
+    answered = AgentRun.objects.filter(**done).order_by("-pk")
+    answered = answered.filter(
+        items__state__in=(AgentState.FINISHED, AgentState.MAX_ITERATIONS)
+    ).distinct()
+    return [
+        ("references", "Reference answers that are published"),
+        *((f"agent:{run.pk}", f"Search agent: {run.name}") for run in answered),
+        *((f"rag:{run.pk}", f"RAG: {run.name}") for run in RagRun.objects.filter(**done)),
+    ]
+
+
+def start_support(
+    *,
+    of: SupportSet,
+    endpoint: Endpoint,
+    actor: User | None,
+    temperature: float = 0.0,
+    reasoning_effort: str = "",
+    budget_usd: Decimal | None = None,
+    claimed: bool = False,
+) -> SupportRun:
+    """Let a model judge every citation of a set, which is stored where it is new; a second judge
+    has another model, or other sampling. Raises Refused, naming the field."""
+    check_sampling(temperature, reasoning_effort)
+    endpoint = in_role(endpoint, ROLE)
+    check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
+    if of.pk and not of.is_split:
+        raise Refused("The first judge of these answers has not begun yet; wait for it.")
+    if not of.pk and next(splits(of), None) is None:
+        raise Refused("There is no answer to judge.", field="source")
+    with transaction.atomic():
+        if not of.pk:
+            of.save()
+        run = SupportRun.objects.create(
+            benchmark=of.benchmark,
+            support_set=of,
+            config={
+                "temperature": temperature,
+                "reasoning_effort": reasoning_effort,
+                "prompt": prompt().sha256,
+                "prompt_version": prompt().version,
+            },
+            **asked_of(endpoint),
+            budget_usd=budget_usd,
+            created_by=actor,
+        )
+        open_account(run)
+        note(run, actor, "judge citations", answers=of.name)
+        begin(run, claimed=claimed)
+    return run
+
+
+def plan(run: SupportRun) -> None:
+    """Split the answers, unless another judge came first, and let a verdict on each citation whose
+    passage has a text wait; in short transactions. Raises LostLease, and Refused where nothing is
+    cited."""
+    of = run.support_set
+    if not of.is_split:
+        there = set(of.answers.values_list("origin", flat=True))
+        for each in splits(of, there):
+            with transaction.atomic():
+                run.beat()
+                store_split(of, each)
+        with transaction.atomic():
+            run.beat()
+            SupportSet.objects.filter(pk=of.pk).update(is_split=True)
+    last = run.verdicts.order_by("-claim_id").values_list("claim_id", flat=True).first() or 0
+    claims = Claim.objects.filter(answer__support_set=of, passage__text__isnull=False)
+    total = claims.count()
+    if not total:
+        raise Refused("No sentence cites a passage whose text is loaded.")
+    keys = claims.order_by("pk").values_list("pk", flat=True)
+    while part := list(keys.filter(pk__gt=last)[:_ROWS]):
+        with transaction.atomic():
+            run.beat(total=total)
+            SupportVerdict.objects.bulk_create(SupportVerdict(run=run, claim_id=k) for k in part)
+        last = part[-1]
+    cut(run)
+
+
+def store_split(of: SupportSet, each: Split) -> None:
+    """One answer with its claims; for a caller in a transaction."""
+    answer = SupportedAnswer.objects.create(
+        support_set=of,
+        query=each.written.query,
+        system=each.written.system,
+        origin=each.written.origin,
+        text=each.written.text,
+        sentences=[[text, list(cited)] for text, cited in each.sentences],
+    )
+    Claim.objects.bulk_create(
+        Claim(answer=answer, sentence=at, place=place, pid=pid, passage_id=each.passages.get(pid))
+        for at, place, pid in claims_of(each.sentences, of.per_sentence)
+    )
+
+
+def claims_of(sentences: Sentences, most: int | None) -> list[tuple[int, int, str]]:
+    """(sentence, place, id) of what is judged: of each sentence the first `most` citations."""
+    return [
+        (at, place, pid)
+        for at, (_, cited) in enumerate(sentences)
+        for place, pid in enumerate(cited[:most])
+    ]
+
+
+def retry_failed(*, run: SupportRun, actor: User | None) -> None:
+    """Ask again about what got no verdict, and that alone; what was paid for is read again, not
+    asked again. Raises Refused."""
+    again = (SupportState.FAILED, SupportState.UNREADABLE)
+    retry_items(
+        run, run.verdicts.all(), actor=actor, noun="verdict", nouns="verdicts", failed=again
+    )
+
+
+@dataclass(frozen=True)
+class Job:
+    """A citation that waits for its verdict, and then what was said of it."""
+
+    row: SupportVerdict
+    exam: Exam
+    said: Verdict | None = None
+    failure: LLMError | None = None
+
+
+class SupportPump(Pump[Job, Job]):
+    """One worker's drive of its share of a judging."""
+
+    run: SupportRun
+    words = ("citation", "citations")
+
+    def prepare(self) -> None:
+        """Who judges, as it was frozen. Raises Refused where the prompt changed since."""
+        config = self.run.config
+        if prompt().sha256 != config["prompt"]:
+            raise Refused("The judge's prompt changed since this run was made; start a new run.")
+        kept = ("temperature", "reasoning_effort")
+        self.judge = Judge(
+            self.run.endpoint, self.run.model, **{name: config[name] for name in kept}
+        )
+
+    def read_group(self, group: RunGroup) -> Sequence[Job]:
+        """Waiting citations with sentence and passage."""
+        related = ("claim__answer__query", "claim__passage")
+        rows = group.within(self.run.waiting_items()).select_related(*related)
+        return [
+            Job(row, _exam(row.claim.answer, row.claim.sentence, row.claim.passage)) for row in rows
+        ]
+
+    async def work(self, item: Job, gateways: Gateways) -> Job:
+        """Ask until a reply is a verdict."""
+        steps = judge(item.exam, self.judge, self.key)
+        try:
+            said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
+        except LLMError as error:
+            return replace(item, failure=error)
+        return replace(item, said=said)
+
+    def store(self, results: Sequence[Job]) -> int:
+        """Verdicts of a group."""
+        for each in results:
+            row, said = each.row, each.said
+            row.value = row.start = row.end = None
+            row.state, row.error = SupportState.FAILED, ""
+            if said is not None:
+                row.value, row.said, row.call_id = said.value, said.said, said.call or None
+                row.start, row.end = said.span or (None, None)
+                is_read = said.value is not None
+                row.state = SupportState.JUDGED if is_read else SupportState.UNREADABLE
+            elif each.failure is not None:
+                row.error = each.failure.words
+        SupportVerdict.objects.bulk_update([each.row for each in results], _STORED)
+        return len(results)
+
+
+def _exam(answer: SupportedAnswer, at: int, passage: Passage | None) -> Exam:
+    text = (passage.text if passage else None) or ""
+    return Exam(answer.query.text, before(answer.sentences, at), answer.sentences[at][0], text)
+
+
+def forecast(of: SupportSet, endpoint: Endpoint | None) -> dict[str, Any]:
+    """What judging a set, or what would be one, is likely to take; of one that is not split by its
+    first answers. `usd` is None without a known price."""
+    if of.pk:
+        whole = Claim.objects.filter(answer__support_set=of, passage__text__isnull=False)
+        calls = whole.count()
+        some = whole.select_related("answer__query", "passage").order_by("pk")[:_SAMPLE]
+        exams = [_exam(each.answer, each.sentence, each.passage) for each in some]
+    else:
+        parts = list(islice(splits(of), _SAMPLE))
+        cited = [(part, *claim) for part in parts for claim in
+                 claims_of(part.sentences, of.per_sentence)]  # fmt: skip
+        keys = {part.passages[pid] for part, *_, pid in cited if pid in part.passages}
+        texts = dict(Passage.objects.with_text().filter(pk__in=keys).values_list("pk", "text"))
+        exams = [
+            Exam(part.written.query.text, before(part.sentences, at), part.sentences[at][0], text)
+            for part, at, _, pid in cited
+            if (text := texts.get(part.passages.get(pid, 0)))
+        ]
+        calls = round(len(exams) * answers_in_source(of) / len(parts)) if parts else 0
+    asked = [judge_request(each, Judge("", ""), fence_key()) for each in exams]
+    mean = sum(map(likely_input, asked)) / len(asked) if asked else 0
+    model = endpoint.default_model if endpoint else ""
+    usage = Usage(input=round(calls * mean), output=calls * (_LIKELY + likely_thoughts(model, "")))
+    return {"queries": calls, "calls": calls, **costs(usage, endpoint)}
+
+
+def answers_in_source(of: SupportSet) -> int:
+    """How many answers it has, as far as that is known without splitting them."""
+    if of.agent_run is not None:
+        done = of.agent_run.items.exclude(state__in=(AgentState.WAITING, AgentState.FAILED))
+        return done.count() * (of.agent_run.rounds or 1)
+    if of.rag_run is not None:
+        return of.rag_run.answers.filter(is_informed=True).count()
+    return sum(1 for _ in splits(of))

@@ -1,0 +1,347 @@
+"""Screens of support: sets of answers, what their citations came to, judges, and people's part."""
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, F, Max
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotate.grading.models import GradingSample, SampleKind
+from annotate.grading.services import close_sample
+from corpus.access import Access, enter, enter_unblinded, refuse_voter
+from corpus.models import Role
+from corpus.run_pages import PayingPages, asking_verbs
+from evaluation.agents.views import READERS
+from evaluation.support import report
+from evaluation.support import services as verbs
+from evaluation.support.exchange import export_answers, import_answers
+from evaluation.support.forms import DrawForm, ImportForm, JudgeForm, SupportForm
+from evaluation.support.models import Claim, SupportRun, SupportSet, SupportState
+from evaluation.support.protocol.shapes import SHAPES
+from kit import htmx
+from kit.errors import Refused
+from kit.lists.csvfile import table_response
+from kit.lists.report_tables import ReportTable
+from kit.lists.tables import Column, Filter, Table
+from llm import endpoints
+from llm.endpoints import NO_ENDPOINT, chosen_endpoint
+
+LIST = Table(
+    search=("name",),
+    columns=(
+        Column("name", "Answers", order=("name",)),
+        Column("kind", "Of", order=("kind",)),
+        Column("answers", "Number", numeric=True),
+        Column("judges", "Judges", numeric=True),
+        Column("at", "Since", order=("created_at",)),
+    ),
+    order=("-pk",),
+)
+CLAIMS = Table(
+    filters=(
+        Filter("system", "System", lookup="answer__system"),
+        Filter(
+            "said",
+            "Judges",
+            choices=(
+                ("2", "one says fully"),
+                ("1", "one says partly"),
+                ("0", "one says not"),
+                ("differ", "they differ"),
+                ("unknown", "unknown passage"),
+            ),
+            apply=lambda rows, value: _said(rows, value),
+        ),
+    ),
+    columns=(
+        Column("query", "Query", order=("answer__query_id", "pk")),
+        Column("sentence", "Sentence"),
+        Column("passage", "Passage", order=("pid", "pk")),
+        Column("said", "What was said of it"),
+    ),
+    order=("pk",),
+)
+VERDICTS = Table(
+    filters=(Filter("state", "State", choices=tuple(SupportState.choices)),),
+    columns=(
+        Column("query", "Query", order=("claim__answer__query_id", "pk")),
+        Column("sentence", "Sentence"),
+        Column("verdict", "Verdict", order=("value",)),
+        Column("said", "What the judge said"),
+    ),
+    order=("pk",),
+)
+
+
+def _said(rows: Any, value: str) -> Any:
+    if value == "unknown":
+        return rows.filter(passage=None)
+    if value == "differ":
+        judged = rows.alias(n=Count("verdicts__value"), most=Max("verdicts__value"))
+        return judged.filter(n__gt=1, verdicts__value__lt=F("most")).distinct()
+    return rows.filter(verdicts__value=value).distinct()
+
+
+@require_GET
+def support_sets(request: HttpRequest, slug: str) -> HttpResponse:
+    """Sets of answers whose citations are judged; admins import others."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    rows = access.benchmark.support_sets.annotate(
+        answer_count=Count("answers", distinct=True), judge_count=Count("runs", distinct=True)
+    )
+    context = {
+        "access": access,
+        "table": LIST.read(rows, request.GET),
+        "form": ImportForm(benchmark=access.benchmark) if access.is_admin else None,
+    }
+    return htmx.render(request, "evaluation/support/sets.html", context, partial="results")
+
+
+@require_POST
+def support_import(request: HttpRequest, slug: str) -> HttpResponse:
+    """Take the answers of a file."""
+    access = enter(request.user, slug, Role.ADMIN)
+    form = ImportForm(request.POST, request.FILES, benchmark=access.benchmark)
+    made = htmx.submit(form, partial(import_file, access))
+    if made is not None:
+        messages.success(request, "The answers are here. Let a model judge their citations.")
+        return htmx.redirect(request, url_of(made))
+    rows = LIST.read(access.benchmark.support_sets.none(), {})
+    context = {"access": access, "form": form, "table": rows}
+    return htmx.invalid(request, "evaluation/support/sets.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+def support_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Choose answers and their first judge."""
+    access = enter(request.user, slug, Role.ADMIN)
+    form = SupportForm(
+        request.POST if request.method == "POST" else None,
+        benchmark=access.benchmark,
+        initial={"source": request.GET.get("source")},
+    )
+    if run := htmx.submit(form, partial(start, access)):
+        return htmx.redirect(request, RUNS.url(run))
+    context = {"access": access, "form": form}
+    if not endpoints.available():
+        context["missing"] = NO_ENDPOINT
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(request, "evaluation/support/new.html", context)
+
+
+@require_GET
+def support_forecast(request: HttpRequest, slug: str) -> HttpResponse:
+    """What judging would take; a part of the page that sets it up."""
+    access = enter(request.user, slug, Role.ADMIN)
+    context: dict[str, Any] = {"access": access}
+    try:
+        context["forecast"] = forecast_of(access, request.GET)
+    except Refused as refusal:
+        context["refused"] = refusal.message
+    return htmx.render(request, "evaluation/support/forecast.html", context, partial="part")
+
+
+@require_GET
+def support_set(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """What a set came to: tables, each citation, judges, people."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    of = get_set(access, pk)
+    systems = of.answers.order_by("system").values_list("system", flat=True).distinct()
+    choices = {"system": [(name, name) for name in systems]}
+    rows = Claim.objects.filter(answer__support_set=of)
+    rows = rows.select_related("answer__query__domain").prefetch_related("verdicts__run")
+    context: dict[str, Any] = {
+        "access": access,
+        "of": of,
+        "table": CLAIMS.read(rows, request.GET, choices=choices),
+    }
+    if not htmx.is_fragment(request, "results"):
+        context |= {
+            "runs": of.runs.order_by("pk"),
+            "samples": report.samples(of),
+            "sheets": report.tables(report.read(of), url_of(of)),
+            "shapes": SHAPES,
+        }
+        if access.is_admin and of.is_split:
+            known = endpoints.available(verbs.ROLE)
+            context |= {
+                "judge_form": JudgeForm(),
+                "draw_form": DrawForm(),
+                "forecast": verbs.forecast(of, next(iter(known), None)),
+            }
+    return htmx.render(request, "evaluation/support/set.html", context, partial="results")
+
+
+@require_POST
+def support_judge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Let another judge judge the same citations."""
+    access = enter(request.user, slug, Role.ADMIN)
+    of, form = get_set(access, pk), JudgeForm(request.POST)
+    with htmx.refusal_shown(request):
+        _check(form)
+        made = start_judge(access, of, dict(form.cleaned_data))
+        return htmx.redirect(request, RUNS.url(made))
+    return htmx.redirect(request, url_of(of))
+
+
+@require_POST
+def support_draw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Let people judge some of the citations."""
+    access = enter(request.user, slug, Role.ADMIN)
+    of, form = get_set(access, pk), DrawForm(request.POST)
+    with htmx.refusal_shown(request):
+        _check(form)
+        report.draw(access=access, of=of, **form.cleaned_data)
+        messages.success(request, "Experts of the domains are asked now.")
+    return htmx.redirect(request, url_of(of))
+
+
+@require_POST
+def support_sample_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Ask nobody about a sample any more."""
+    access = enter(request.user, slug, Role.ADMIN)
+    sample = get_sample(access, pk)
+    act = partial(close_sample, sample=sample, access=access)
+    return htmx.attempt(request, act, url_of(set_of(sample)), "The sample is closed.")
+
+
+@require_GET
+def support_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
+    """One table of a set as a file."""
+    of = get_set(enter_unblinded(request.user, slug, *READERS), pk)
+    for sheet in tables_of(of):
+        if sheet.name == name:
+            return table_response(f"{slug}-support-{of.pk}-{name}.csv", sheet)
+    raise Http404("No such table.")
+
+
+@require_GET
+def support_export(request: HttpRequest, slug: str, pk: int, shape: str) -> HttpResponseBase:
+    """The answers of a set as JSON lines."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    return exported(get_set(access, pk), shape)
+
+
+@require_GET
+def support_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One judge at work, with what it said."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    run = get_run(access, pk)
+    counts = dict(run.verdicts.order_by().values_list("state").annotate(n=Count("pk")))
+    rows = run.verdicts.select_related("claim__answer__query__domain", "claim__passage")
+    context = RUNS.context(access, run) | {
+        "states": [(label, counts.get(name, 0)) for name, label in SupportState.choices],
+        "table": VERDICTS.read(rows, request.GET),
+        "has_failed": any(counts.get(each) for each in (SupportState.FAILED,
+                                                        SupportState.UNREADABLE)),
+    }  # fmt: skip
+    if htmx.is_fragment(request, "results"):
+        return htmx.render(request, "evaluation/support/run.html", context, partial="results")
+    return RUNS.show(request, "evaluation/support/run.html", context)
+
+
+def start(access: Access, **given: Any) -> SupportRun:
+    """The first judge of answers, as a form or the API asks for it. Raises Refused."""
+    of = verbs.unsaved_set(access.benchmark, given.pop("source"), given.pop("per_sentence"))
+    return start_judge(access, of, given)
+
+
+def start_judge(access: Access, of: SupportSet, given: dict[str, Any]) -> SupportRun:
+    """A judge of a set, as a form or the API asks for it. Raises Refused."""
+    endpoint = chosen_endpoint(given.pop("endpoint"), verbs.ROLE)
+    return verbs.start_support(of=of, endpoint=endpoint, actor=access.user, **given)
+
+
+def forecast_of(access: Access, params: Any) -> dict[str, Any]:
+    """The forecast for what is chosen in the form. Raises Refused."""
+    known = endpoints.available(verbs.ROLE)
+    endpoint = next((e for e in known if e.name == params.get("endpoint")), next(iter(known), None))
+    most = str(params.get("per_sentence") or "")
+    is_number = most.isascii() and most.isdigit() and len(most) < 4
+    source = params.get("source") or "references"
+    of = verbs.unsaved_set(access.benchmark, source, int(most) if is_number else None)
+    return verbs.forecast(of, endpoint)
+
+
+def import_file(
+    access: Access, file: Iterable[bytes], name: str, domain: str, per_sentence: int | None
+) -> SupportSet:
+    """The answers of an uploaded file. Raises Refused with every fault."""
+    lines: Iterator[str] = (line.decode("utf-8", "surrogateescape") for line in file)
+    return import_answers(
+        benchmark=access.benchmark,
+        lines=lines,
+        name=name or getattr(file, "name", ""),
+        actor=access.user,
+        domain=domain,
+        per_sentence=per_sentence,
+    )
+
+
+def exported(of: SupportSet, shape: str) -> HttpResponseBase:
+    """The answers of a set as a file of JSON lines; 404 for an unknown shape."""
+    if shape not in SHAPES:
+        raise Http404("No such shape.")
+    lines = (
+        json.dumps(each, ensure_ascii=False) + "\n" for each in export_answers(of, shape=shape)
+    )
+    response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
+    name = f"{of.benchmark.slug}-answers-{of.pk}-{shape}.jsonl"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def tables_of(of: SupportSet) -> list[ReportTable]:
+    """Every table of a set."""
+    return report.tables(report.read(of), url_of(of))
+
+
+def url_of(of: SupportSet) -> str:
+    """The page of a set."""
+    return reverse("support-set", args=[of.benchmark.slug, of.pk])
+
+
+def get_set(access: Access, pk: int) -> SupportSet:
+    """A set of this benchmark, or 404; kept from who votes."""
+    refuse_voter(access)
+    return get_object_or_404(
+        SupportSet.objects.select_related("benchmark", "rag_run", "agent_run"),
+        benchmark=access.benchmark,
+        pk=pk,
+    )
+
+
+def get_sample(access: Access, pk: int) -> GradingSample:
+    """A sample of citations, or 404."""
+    rows = GradingSample.objects.filter(kind=SampleKind.SENTENCES)
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+
+
+def set_of(sample: GradingSample) -> SupportSet:
+    """The set that a sample was drawn from."""
+    origin = sample.sentences.values_list("origin", flat=True)[0]
+    return SupportSet.objects.select_related("benchmark").get(pk=int(origin.split(":")[1]))
+
+
+def get_run(access: Access, pk: int) -> SupportRun:
+    """A judging of this benchmark, or 404; kept from who votes."""
+    refuse_voter(access)
+    rows = SupportRun.objects.select_related("benchmark", "account", "created_by", "support_set")
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+
+
+def _check(form: Any) -> None:
+    if not form.is_valid():
+        raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
+
+
+RUNS = PayingPages(
+    "support-run", get=get_run, verbs=asking_verbs(verbs.retry_failed), readers=READERS
+)
