@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from llm.profiles import likely_thoughts
-from llm.prompts import PromptTemplate, fence
+from llm.prompts import CHARACTERS, PromptTemplate, cut, fence, token_count
 from llm.requests import Request
-from llm.tokens import CHARACTERS, cut, token_count
 
 REWRITE, QEXPAND = METHODS = ("rewrite", "qexpand")
 STRICT, REFERENCE = PROFILES = ("strict", "reference")

@@ -28,8 +28,8 @@ from llm.endpoints import Endpoint, fence_key, in_role
 from llm.ledger.accounts import asked_of, check_budget, open_account
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
+from llm.prompts import TOKENIZERS
 from llm.requests import EFFORTS, Usage
-from llm.tokens import TOKENIZERS
 
 ROLE: Final = "answerer"
 _FLAG: Final = Setting(bool, False)

@@ -35,8 +35,8 @@ from llm.ledger.serializers import (
     RunForecastSerializer,
     asking_fields,
 )
+from llm.prompts import TOKENIZERS
 from llm.requests import EFFORTS
-from llm.tokens import TOKENIZERS
 
 
 class AgentRunSerializer(PaidSerializer, serializers.ModelSerializer):

@@ -24,7 +24,7 @@ from evaluation.agents.protocol.tools import DOCUMENT, SEARCH
 from kit.account.rates import Rate
 from kit.api import Route
 from kit.parsers import ShallowJSONParser
-from llm.tokens import TOKENIZERS
+from llm.prompts import TOKENIZERS
 
 
 class Guest(AnonymousUser):

@@ -23,7 +23,7 @@ from kit.errors import Refused
 from kit.runs.models import RunStatus
 from kit.runs.moves import note
 from llm.models import Call
-from llm.tokens import cut
+from llm.prompts import cut
 
 # Faults that are named before the reading stops.
 _MOST_NAMED: Final = 20

@@ -12,7 +12,7 @@ from evaluation.agents.protocol.judging import JudgeMode
 from evaluation.agents.services import LIMITS, MOST_ROUNDS, ROLE, retrievers
 from llm.endpoints import endpoint_choices
 from llm.ledger.accounts import budget_field, effort_field
-from llm.tokens import TOKENIZERS
+from llm.prompts import TOKENIZERS
 
 
 class AgentForm(forms.Form):

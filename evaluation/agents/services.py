@@ -31,8 +31,8 @@ from llm.endpoints import Endpoint, fence_key, in_role
 from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts, likely_tokens
+from llm.prompts import TOKENIZERS
 from llm.requests import Usage
-from llm.tokens import TOKENIZERS
 
 ROLE: Final = "agents"
 MOST_ROUNDS: Final = 10

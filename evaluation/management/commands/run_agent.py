@@ -16,7 +16,7 @@ from kit.errors import Refused
 from kit.management.verbs import VerbCommand
 from llm import endpoints
 from llm.ledger.accounts import budget_of
-from llm.tokens import TOKENIZERS
+from llm.prompts import TOKENIZERS
 
 
 class Command(VerbCommand):

@@ -6,7 +6,7 @@ import pytest
 
 from corpus.wordings import asking
 from corpus.wordings.asking import Settings, Shown, pick, prompt_for, query_of
-from llm.tokens import CHARACTERS, WORDS, cut, token_count
+from llm.prompts import CHARACTERS, WORDS, cut, token_count
 
 KEY = b"server key"
 QEXPAND = Settings("qexpand", passages=2)

@@ -15,8 +15,8 @@ from evaluation.agents.protocol.tools import (
     ToolSettings,
     definitions,
 )
+from llm.prompts import CHARACTERS, WORDS, cut
 from llm.requests import Reply, Request
-from llm.tokens import CHARACTERS, WORDS, cut
 
 KEY = b"server key"
 TEXTS = {f"d{number}": f"Text of document {number}." for number in range(12)}
