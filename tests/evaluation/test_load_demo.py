@@ -20,7 +20,7 @@ from corpus.models import (
 )
 from debate.models import Debate, DebateRun
 from evaluation.management.commands import load_demo as command
-from evaluation.models import Release, ScoreSheet
+from evaluation.models import Chain, Release, ScoreSheet
 from evaluation.releases.building import carry_out
 from evaluation.releases.services import start_here
 from evaluation.verification.folder import verify
@@ -64,6 +64,7 @@ def test_first_start_brings_texts_people_and_a_run_that_waits(monkeypatch) -> No
     # Two systems to compare, their scores and a cleaned version are there once a worker was.
     assert RetrievalRun.objects.filter(query_count=8).count() == 2
     assert ScoreSheet.objects.get().status == CleaningRun.objects.get().status == "queued"
+    assert (Chain.objects.get().status, Chain.objects.get().total) == ("queued", 5)
     assert not any(user.has_usable_password() or user.is_staff for user in User.objects.all())
 
 

@@ -38,7 +38,7 @@ from debate.runs.configuration import RunConfig
 from debate.runs.outcomes import Outcome, store_outcomes
 from debate.runs.services import start_run
 from evaluation.agents.judging import start_judging
-from evaluation.agents.services import candidates, retrievers, start_agent
+from evaluation.chain.services import start_chain
 from evaluation.releases.building import carry_out
 from evaluation.releases.services import start_here
 from evaluation.scores.sheets import request_sheet
@@ -57,6 +57,25 @@ PEOPLE = {
 RELEASES = {"0.0.1": False, "0.0.2": True}
 # Accounts of nobody: in the votes that the demo makes up, each is wrong once in so many.
 MADE_UP = {"made-up-votes-1": 12, "made-up-votes-2": 7, "made-up-votes-3": 5}
+CHAIN = """\
+[[step]]
+do = "agents"
+rounds = 3
+
+[[step]]
+do = "judge"
+
+[[step]]
+do = "answers"
+k = 10
+
+[[step]]
+do = "grade"
+
+[[step]]
+do = "release"
+version = "0.0.3"
+"""
 # Two systems that differ in what they make of long passages.
 SYSTEMS: dict[str, dict[str, Any]] = {
     "BM25": {},
@@ -105,7 +124,7 @@ class Command(BaseCommand):
             _first_votes(benchmark)
             _first_systems(benchmark)
             if is_free:
-                _first_agents(benchmark)
+                _first_chain(benchmark)
             _first_cleaning(benchmark)
 
 
@@ -120,19 +139,12 @@ def _first_run(benchmark: Benchmark, pool: Pool) -> None:
     )
 
 
-def _first_agents(benchmark: Benchmark) -> None:
-    """Queue search agents over both systems, three rounds each, and a trial of their judge."""
+def _first_chain(benchmark: Benchmark) -> None:
+    """Queue a trial of the judge of agents, and the second half of a chain: agents over both
+    systems, their judge, answers and grades, and a draft that holds how it came about."""
     practice = endpoints.practice("")
     start_judging(benchmark=benchmark, agent_run=None, endpoint=practice, actor=None)
-    for retriever in retrievers(benchmark):
-        start_agent(
-            benchmark=benchmark,
-            queries=candidates(benchmark),
-            retriever=retriever,
-            endpoint=practice,
-            actor=None,
-            rounds=3,
-        )
+    start_chain(benchmark=benchmark, plan=CHAIN, name="From systems to a draft", actor=None)
 
 
 def _first_releases(benchmark: Benchmark) -> None:
