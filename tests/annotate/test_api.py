@@ -242,6 +242,7 @@ def test_list_of_cases_tells_no_label_before_the_case_is_closed(world) -> None:
             "domain": "biology",
             "query": "12",
             "passage": case.passage.pid,
+            "aspect": None,
             "label": None,
             "closed_at": None,
         }

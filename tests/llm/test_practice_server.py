@@ -108,11 +108,11 @@ def test_logprobs_rebuild_the_text_and_doubt_only_the_verdict(client: openai.Ope
 
 def test_other_schemas_are_refused_with_a_clear_message(client: openai.OpenAI) -> None:
     with pytest.raises(
-        client_package().BadRequestError, match="debate_turn, solo_turn, adjudication"
+        client_package().BadRequestError, match="debate_turn, solo_turn, aspect_turn"
     ):
         ask(client, "poem")
     with pytest.raises(
-        client_package().BadRequestError, match="debate_turn, solo_turn, adjudication"
+        client_package().BadRequestError, match="debate_turn, solo_turn, aspect_turn"
     ):
         ask(client, "debate_turn", response_format={"type": "text"})
 

@@ -59,6 +59,7 @@ def test_what_came_in_is_visible_and_counted(benchmark, tmp_path) -> None:
         "aspects": 0,
         "pairs": 1,
         "rankings": 0,
+        "wordings": 0,
         "licences": 0,
     }
     version = CorpusVersion.objects.current(benchmark)

@@ -262,7 +262,7 @@ def test_a_leader_waits_for_what_a_helper_holds(settings) -> None:
 def test_who_finds_no_free_group_goes_away_at_once_and_is_told_of_none(settings) -> None:
     with answering(settings, turn("no")) as stub:
         run = claimed_run(5)
-        assert list(due_runs()) == [(DebateRun, run.pk, True)]
+        assert list(due_runs()) == [(DebateRun, run.pk, True, 1)]
         Share(again(run), leads=False).claim()
         assert list(due_runs()) == []
         run_debates(run.pk)
