@@ -68,23 +68,26 @@ def chain_new(request: HttpRequest, slug: str) -> HttpResponse:
     sent = request.POST if request.method == "POST" else None
     start = partial(verbs.start_chain, benchmark=access.benchmark, actor=access.user)
     form = ChainForm(sent, initial={"plan": DEFAULT})
-    return RUNS.begin(request, access, "evaluation/chain/new.html", form, start)
+    told = _foretold(access, DEFAULT if sent is None else sent.get("plan", ""))
+    return RUNS.begin(request, access, "evaluation/chain/new.html", form, start, **told)
 
 
 @require_POST
 def chain_forecast(request: HttpRequest, slug: str) -> HttpResponse:
     """What the steps of a plan are likely to take; a part of the page that writes one."""
     access = enter(request.user, slug, Role.ADMIN)
-    context: dict[str, Any] = {"access": access}
-    try:
-        steps = verbs.forecast_plan(access.benchmark, request.POST.get("plan", ""))
-        context["steps"] = [
-            (number, KINDS[each.do].label, each, told)
-            for number, (each, told) in enumerate(steps, start=1)
-        ]
-    except Refused as refusal:
-        context["fault"] = refusal.message
+    context = _foretold(access, request.POST.get("plan", "")) | {"access": access}
     return htmx.render(request, "evaluation/chain/forecast.html", context, partial="part")
+
+
+def _foretold(access: Access, plan: str) -> dict[str, Any]:
+    """The steps of a plan with what they are likely to take, or why it cannot be carried out."""
+    try:
+        steps = verbs.forecast_plan(access.benchmark, plan)
+    except Refused as refusal:
+        return {"fault": refusal.message}
+    told = enumerate(steps, start=1)
+    return {"steps": [(number, KINDS[each.do].label, each, of) for number, (each, of) in told]}
 
 
 @require_GET

@@ -244,6 +244,8 @@ def test_screens(benchmark, client) -> None:
     client.force_login(User.objects.get(username="boss"))
     here = "/b/garden/chains/"
     assert "No chain yet" in client.get(here).content.decode()
+    # The example's steps with what they would take are there before anything is sent.
+    assert "1. Clean the corpus" in client.get(f"{here}new/").content.decode()
     refused = client.post(f"{here}new/", {"plan": '[[step]]\ndo = "dance"'})
     assert refused.status_code == 422
     assert "Step 1: there is no step" in refused.content.decode()
