@@ -27,8 +27,8 @@ from annotate.models import (
     Vote,
 )
 from annotate.review.services import step_in
-from annotate.support.services import experts_support, record_support, withdraw_support
-from annotate.voting.cases import close_by_verdict, reopen_case
+from annotate.support.services import experts_support, record_support
+from annotate.voting.cases import close_by_verdict, take_support_back
 from annotate.voting.majority import ADJUDICATED, named
 from annotate.workspace.aspects import write_weight
 from annotate.workspace.gold import (
@@ -256,11 +256,10 @@ def _gold_to_keep(query: Query, passage: Passage) -> GoldPassage | None:
 def _undo_label(decision: Adjudication, actor: User) -> None:
     assert decision.passage is not None  # a constraint says so
     if decision.support is not None:
-        aspect = decision.support.aspect
-        if experts_support(aspect, decision.passage) != decision.support:
+        stands = experts_support(decision.support.aspect, decision.passage)
+        if stands is None or first_row(stands) != decision.support.pk:  # type: ignore[arg-type]
             raise Refused("Somebody said otherwise of this aspect since. Take that back first.")
-        withdraw_support(label=decision.support, actor=actor)
-        reopen_case(query=decision.query, passage=decision.passage, aspect=aspect, actor=actor)
+        take_support_back(label=stands, actor=actor)
         return
     assert decision.judgment is not None
     verdict = standing_verdict(decision.query, decision.passage)

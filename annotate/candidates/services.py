@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from annotate.models import Adjudication, Aspect, GoldPassage, Guideline
 from annotate.rights import lock_for_writing, record
 from annotate.support.models import SupportLabel
-from annotate.support.services import experts_support, record_support, withdraw_support
-from annotate.voting.cases import close_by_verdict, reopen_case
+from annotate.support.services import experts_support, record_support
+from annotate.voting.cases import close_by_verdict, take_support_back
 from annotate.voting.majority import DISCARDED, named
 from annotate.workspace.gold import SETTLED, assign_passage
 from corpus.models import Passage, Source
@@ -61,5 +61,4 @@ def take_refusal_back(*, aspect: Aspect, passage: Passage, actor: User) -> None:
         label = experts_support(aspect, passage)
         if label is None or label.provenance.get("rule") != DISCARDED:
             raise Refused("There is no refusal to take back.")
-        withdraw_support(label=label, actor=actor)
-        reopen_case(query=aspect.query, passage=passage, aspect=aspect, actor=actor)
+        take_support_back(label=label, actor=actor)

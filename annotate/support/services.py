@@ -12,7 +12,7 @@ from django.db import transaction
 
 from annotate.models import Aspect, SupportLabel
 from corpus.judgments.models import PEOPLE
-from corpus.judgments.services import new_status, strongest
+from corpus.judgments.services import first_row, new_status, strongest
 from corpus.models import Benchmark, Passage, Source, Status
 from kit import audit
 
@@ -60,13 +60,20 @@ def record_support(
 
 
 def withdraw_support(*, label: SupportLabel, actor: User | None) -> None:
-    """Take a standing label back; what would stand without it is added again."""
+    """Take an expert's standing label back; what would stand without it is added again.
+
+    That is the expert's that it displaced, else the strongest that machines or voters gave.
+    """
     rows = SupportLabel.objects.standing().filter(pk=label.pk)
     if not rows.update(status=Status.SUPERSEDED):
         return
     _note(label, actor, "withdraw support")
-    before = SupportLabel.objects.filter(superseded_by=label)
-    if (earlier := strongest(before)) is not None:  # type: ignore[arg-type]
+    before = SupportLabel.objects.filter(aspect=label.aspect_id, passage=label.passage_id)
+    # What a restored label displaced is found at the row as which it was first given.
+    first = first_row(label)  # type: ignore[arg-type]
+    own = before.filter(superseded_by=first, source=Source.EXPERT).order_by("pk").last()
+    others = before.filter(superseded_by__source=Source.EXPERT).exclude(source=Source.EXPERT)
+    if (earlier := own or strongest(others)) is not None:  # type: ignore[arg-type]
         record_support(
             aspect=label.aspect,
             passage=label.passage,

@@ -9,7 +9,7 @@ from django.db.models import Exists, Max, OuterRef, ProtectedError, Q
 from django.utils import timezone
 
 from annotate.models import Aspect, CaseStatus, EscalationCase, SupportLabel, Vote, VoteSlot
-from annotate.support.services import experts_support, record_support
+from annotate.support.services import experts_support, record_support, withdraw_support
 from annotate.voting.majority import CAP, QUOTA, RULE, decide, named
 from corpus.judgments.services import lock_queries, record_judgment
 from corpus.models import Judgment, Passage, Query, Source
@@ -196,3 +196,18 @@ def reopen_case(
         )
         note("reopen case", case, actor, case)
         settle(case)
+
+
+def take_support_back(*, label: SupportLabel, actor: User) -> None:
+    """Withdraw an expert's label of support: what it displaced stands again, and its case follows.
+
+    That is closed as the expert's label before says, or open again where there is none. For a
+    caller that holds the query.
+    """
+    withdraw_support(label=label, actor=actor)
+    about = {"aspect": label.aspect, "passage": label.passage}
+    earlier = experts_support(**about)
+    if earlier is not None:
+        close_by_verdict(verdict=earlier, actor=actor)
+    else:
+        reopen_case(query=label.aspect.query, actor=actor, **about)

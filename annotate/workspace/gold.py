@@ -22,8 +22,8 @@ from annotate.models import (
     SupportLabel,
 )
 from annotate.rights import lock_for_verdict, lock_for_writing, record
-from annotate.support.services import experts_support, record_support, withdraw_support
-from annotate.voting.cases import close_by_verdict, reopen_case
+from annotate.support.services import experts_support, record_support
+from annotate.voting.cases import close_by_verdict, reopen_case, take_support_back
 from annotate.voting.majority import ADJUDICATED, ASSIGNED, DISCARDED, REMADE, named
 from corpus.judgments.services import (
     first_row,
@@ -237,8 +237,7 @@ def _end(gold: GoldPassage | None, *, by: Judgment | None, actor: User) -> None:
         rows.update(ended_at=timezone.now(), ended_by=by)
         label = experts_support(gold.aspect, gold.passage)
         if label is not None and label.provenance.get("rule") == ASSIGNED:
-            withdraw_support(label=label, actor=actor)
-            reopen_case(query=gold.query, passage=gold.passage, aspect=gold.aspect, actor=actor)
+            take_support_back(label=label, actor=actor)
 
 
 def _support_by(gold: GoldPassage, actor: User) -> None:

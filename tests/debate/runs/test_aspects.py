@@ -204,6 +204,28 @@ def test_an_expert_confirms_refuses_and_takes_back(garden) -> None:
     )
 
 
+def test_verdicts_on_an_aspect_are_taken_back_one_after_the_other_and_lose_no_label(garden) -> None:
+    debated(garden)
+    expert = make_member(garden, "expert", "annotator", "admin")
+    case = EscalationCase.objects.get()  # of p6; of p10 agents gave a label
+    for pid in ("p6", "p10"):
+        of = {"aspect": first(), "passage": passage(pid)}
+        refuse_candidate(**of, reason="Of lamps.", actor=expert)
+        gold = confirm_candidate(**of, actor=expert)
+        undo_verdict(query=gold.query, passage=gold.passage, actor=expert)
+        assert shown(garden, expert)[pid] == ("no", 0)
+        case.refresh_from_db()
+        # The refusal stands again: nobody is asked to vote beside it.
+        assert (case.status, case.label, case.decided_by) == ("closed", 0, "expert")
+        if pid == "p10":
+            # What agents said while the experts' word stood is not lost either.
+            take_refusal_back(**of, actor=expert)
+            assert shown(garden, expert)[pid] == ("candidate", 1)
+    take_refusal_back(aspect=first(), passage=passage("p6"), actor=expert)
+    case.refresh_from_db()
+    assert (case.status, case.support) == ("open", None)
+
+
 def test_one_aspect_a_passage_conflicts_wait_for_the_expert(garden) -> None:
     debated(garden)
     second = Aspect.objects.get(k=2)
