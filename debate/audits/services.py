@@ -249,11 +249,16 @@ def _open_cases(sample: AuditSample, keys: Sequence[int]) -> None:
 
 
 def _add_fillers(sample: AuditSample) -> int:
-    """Make fillers of some disputes of the run, drawn by the server's key; how many."""
     run = sample.run
     audited_pairs = AuditItem.objects.filter(sample__run=run).count()
     wanted = audited_pairs - run.debates.filter(is_decoy=True).count()
-    disputed = run.debates.filter(
+    return add_fillers(run.debates.all(), wanted, f"filler of audit:{sample.pk}")
+
+
+def add_fillers(debates: QuerySet[Debate], wanted: int, key: str) -> int:
+    """Make fillers of some disputes among these that nobody was given yet, at most every fourth,
+    drawn by the server's key; how many. For a caller in a transaction."""
+    disputed = debates.filter(
         status=DebateStatus.ESCALATED,
         is_decoy=False,
         case__kind=CaseKind.DISPUTE,
@@ -266,9 +271,9 @@ def _add_fillers(sample: AuditSample) -> int:
     locked = list(slots.select_for_update().values_list("case", "voter"))
     given = {case for case, voter in locked if voter is not None}
     left = [each for each in disputed.select_related("case") if each.case_id not in given]
-    left.sort(key=lambda each: keyed.draw("filler of audit", sample.pk, each.pk))
+    left.sort(key=lambda each: keyed.draw(key, each.pk))
     chosen = left[: max(0, min(wanted, len(left) // 4))]
-    run.debates.filter(pk__in=[each.pk for each in chosen]).update(is_decoy=True)
+    Debate.objects.filter(pk__in=[each.pk for each in chosen]).update(is_decoy=True)
     cases = [each.case for each in chosen if each.case is not None]
     for case in cases:
         case.snapshot = as_shown(case.snapshot, seed=0, shown=False)

@@ -1,7 +1,7 @@
 """Setting up runs that make training data, what they are likely to take, and asking people."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from typing import Any, Final
@@ -18,6 +18,8 @@ from corpus.judgments.models import PEOPLE
 from corpus.lists import unused_name
 from corpus.models import Benchmark, CorpusVersion, Judgment, RetrievalRun
 from corpus.versions.services import stored
+from debate.audits.services import add_fillers
+from debate.models import Debate
 from evaluation.agents.services import mean_tokens
 from evaluation.training import asking
 from evaluation.training.leaks import reject_leaks
@@ -203,6 +205,8 @@ def ask_people(*, run: TrainingRun, size: int, seed: int, actor: User | None) ->
     """Put a sample of graded pairs before people as cases like any other, who see nothing of the
     grade; how many. In proportion to domain and grade, the same seed draws the same.
 
+    As many disputes of these domains are shown from the passage alone from now on, as for audits of
+    debates (`add_fillers`): a case without positions is then not known to be one of these.
     What they decide is a label of theirs. Left out are pairs that people judge or judged, and those
     of queries without a true answer, which nothing could be held against. Written texts are no
     passages and are never asked about. Raises Refused.
@@ -235,9 +239,10 @@ def ask_people(*, run: TrainingRun, size: int, seed: int, actor: User | None) ->
                 each.case = case
                 asked.append(each)
         TrainingDocument.objects.bulk_update(asked, ["case"])
+        fillers = _add_fillers(run, asked)
         # A scope of its own: lists of a benchmark's events are read by people who also vote.
         scope = f"{run.benchmark.slug}#audits"
-        data = {"size": len(asked), "seed": seed}
+        data = {"size": len(asked), "seed": seed, "fillers": fillers}
         audit.record(actor=actor, verb="ask about grades", target=run, scope=scope, data=data)
     return len(asked)
 
@@ -265,6 +270,17 @@ def _case(document: TrainingDocument) -> EscalationCase:
         passage=document.passage,
         snapshot=snapshot,
     )
+
+
+def _add_fillers(run: TrainingRun, asked: Sequence[TrainingDocument]) -> int:
+    """Of disputes about pairs, of whatever run, in the domains of what is asked."""
+    domains = {each.item.query.domain_id for each in asked}
+    pairs = Debate.objects.filter(
+        run__benchmark=run.benchmark_id, query__domain__in=domains, aspect=None
+    )
+    audits = EscalationCase.objects.of_voters().about_pairs().filter(query__domain__in=domains)
+    wanted = audits.filter(kind=CaseKind.AUDIT).count() - pairs.filter(is_decoy=True).count()
+    return add_fillers(pairs, wanted, f"filler of grades:{run.pk}")
 
 
 def _settings(endpoint: str, model: str, config: Mapping[str, Any]) -> asking.Settings:

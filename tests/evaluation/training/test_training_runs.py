@@ -6,6 +6,8 @@ from decimal import Decimal
 
 import pytest
 
+from annotate.models import CaseKind, EscalationCase
+from annotate.voting.cases import open_case
 from annotate.voting.services import cast_vote
 from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Passage, RankedList, Source
@@ -17,7 +19,9 @@ from kit.models import Event
 from kit.runs.moves import cancel_run, pause_run, resume_run
 from llm import endpoints
 from llm.models import Call
+from tests.annotate.world import make_snapshot
 from tests.corpus.reranking.room import TEXTS, Room, make_room
+from tests.debate.runs.test_screens import make_debate, make_run
 from tests.evaluation.training.room import (
     ASIDE,
     PAGE,
@@ -295,6 +299,32 @@ def test_people_are_asked_about_graded_pairs_as_about_any(room, settings) -> Non
     for size, seed in ((0, 1), (1001, 1), (5, -1)):
         with pytest.raises(Refused):
             ask_people(run=run, size=size, seed=seed, actor=admin)
+
+
+def test_pairs_that_people_are_asked_about_hide_among_disputes_without_their_debate(
+    room, settings
+) -> None:
+    with writing(settings):
+        run = driven(start(room))
+    debates = make_run(room.benchmark, status="done")
+    for number in range(8):
+        pair = {
+            "query": room.first,
+            "passage": make_passage(room.benchmark, f"d{number}", "biology"),
+        }
+        debate = make_debate(debates, "escalated", **pair)
+        snapshot = make_snapshot()
+        debate.case = open_case(
+            origin=f"debate:{debate.pk}", kind=CaseKind.DISPUTE, snapshot=snapshot, **pair
+        )
+        debate.save()
+    room.second.answers = []
+    room.second.save()
+    assert ask_people(run=run, size=10, seed=1, actor=None) == 2
+    alone = EscalationCase.objects.filter(snapshot__positions=[])
+    kinds = alone.order_by("kind").values_list("kind", flat=True)
+    assert list(kinds) == ["audit", "audit", "dispute", "dispute"]
+    assert Event.objects.get(verb="ask about grades").data["fillers"] == 2
 
 
 def test_only_what_has_a_text_is_graded(room, settings) -> None:
