@@ -262,8 +262,8 @@ def _marks(rows: Sequence[AnswerVerdict]) -> tuple[int | None, int | None] | Non
 
 def _labellers(benchmark: Benchmark) -> list[list[DebateRun]]:
     """Runs by kind, models and prompt, the newest judge first."""
-    # What is said of an aspect is no label of the pair.
-    runs = benchmark.debate_runs.filter(pool__of_aspects=False)
+    # What is said of an aspect, or once people were heard, is no label of the pair.
+    runs = benchmark.debate_runs.filter(pool__of_aspects=False, reheard_of=None)
     runs = runs.exclude(kind__in=(RunKind.HUMAN_ONLY, RunKind.LARA))
     found: dict[_Key, list[DebateRun]] = {}
     for run in runs.filter(done__gt=0).select_related("account").order_by("-pk"):

@@ -71,7 +71,8 @@ def _nugget_lines(benchmark: Benchmark) -> Iterator[str]:
 
 
 def _qrel_lines(benchmark: Benchmark, judge: str) -> Iterator[str]:
-    runs = benchmark.debate_runs.filter(pool__of_aspects=False).order_by("-pk")
+    # What agents say of an aspect, or once people were heard, is no label of the pair.
+    runs = benchmark.debate_runs.filter(pool__of_aspects=False, reheard_of=None).order_by("-pk")
     run: DebateRun | None = runs.filter(pk=int(judge)).first() if is_key(judge) else runs.first()
     if run is None:
         raise Refused("There is no such debate run here.", field="judge")

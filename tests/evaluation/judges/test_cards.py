@@ -323,6 +323,20 @@ def test_labels_go_out_as_qrels_and_come_in_beside_peoples(world) -> None:
     assert "qrels:1: Four columns" in refused.content.decode()
 
 
+def test_what_agents_say_once_people_were_heard_is_no_label_of_a_judge(world) -> None:
+    run = run_with(world, 1, 0, 1)
+    before = cards_of(world.benchmark)
+    heard = make_run(world.benchmark, status="done", done=1, is_trial=True, reheard_of=run)
+    debate = run.debates.order_by("pk").first()
+    make_debate(heard, "agreed", label=0, round=1, query=debate.query, passage=debate.passage)
+    assert [(card.key, card.verdicts) for card in cards_of(world.benchmark)] == [
+        (card.key, card.verdicts) for card in before
+    ]
+    admin, url = signed_in(world.admin), "/api/b/garden/judges/files/qrels/"
+    assert admin.get(url).content == admin.get(f"{url}?judge={run.pk}").content
+    assert admin.get(f"{url}?judge={heard.pk}").status_code == 409
+
+
 def test_cards_are_printed_and_downloaded(world) -> None:
     audited(run_with(world, 1, 0), 1, 0)
     out = io.StringIO()
