@@ -99,8 +99,8 @@ def _sentence(
             raise ShapeFault(f"{place}.citations has a confidence that is no number.")
         sure: dict[str, float] = given
         given = sorted(sure, key=lambda pid: -sure[pid])
-    if not isinstance(given, list):
-        raise ShapeFault(f"{place}.citations is no list.")
+    if not isinstance(given, list) or len(given) > _MOST:
+        raise ShapeFault(f"{place}.citations is no list of at most {_MOST:,}.")
     cited = [_cited(each, references, f"{place}.citations[{at}]", shape)
              for at, each in enumerate(given)]  # fmt: skip
     if UNSTORABLE.search("".join([row["text"], *cited])):

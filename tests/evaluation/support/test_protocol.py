@@ -189,6 +189,7 @@ HEAD = {"run_id": "r", "topic_id": "7", "references": ["a"]}
         ({**HEAD, "answer": ["T."]}, "answer[0].text is no text"),
         ({**HEAD, "answer": [{"text": " "}]}, "answer[0].text is no text, or empty"),
         ({**HEAD, "answer": [{"text": "T.", "citations": 0}]}, "answer[0].citations is no list"),
+        ({**HEAD, "answer": [{"text": "T.", "citations": [0] * 2001}]}, "list of at most 2,000"),
         ({**HEAD, "answer": [{"text": "T.", "citations": [1]}]}, "[0] is 1, and there are 1 refer"),
         ({**HEAD, "answer": [{"text": "T.", "citations": [-1]}]}, "is -1"),
         ({**HEAD, "answer": [{"text": "T.", "citations": [True]}]}, "not a number in references"),
