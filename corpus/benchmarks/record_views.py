@@ -28,7 +28,10 @@ _ABOUT: Final = {
     ),
     "labels": (
         "Labels and votes",
-        ("corpus.judgment", "annotate.vote", "annotate.escalationcase", "annotate.goldpassage"),
+        (
+            *("corpus.judgment", "annotate.vote", "annotate.escalationcase"),
+            *("annotate.goldpassage", "annotate.supportlabel"),
+        ),
     ),
     "releases": ("Releases", ("evaluation.release", "evaluation.releasepush")),
 }
