@@ -91,7 +91,8 @@ def judgeable(access: Access) -> QuerySet[SentenceItem]:
     """Sentences of open samples that this person may judge, or correct their verdict on.
 
     Not of a reference answer that they wrote, nor while they hold a case of the same pair: there
-    they judge before they know what machines said.
+    they judge before they know what machines said. Nor what they judged in another sample, where
+    they were shown it.
     """
     if not access.is_voter:
         return SentenceItem.objects.none()
@@ -105,6 +106,13 @@ def judgeable(access: Access) -> QuerySet[SentenceItem]:
     )
     own = Q(answers_here(access.user, "query"), is_reference=True)
     rows = rows.exclude(kept_back(access)).exclude(own).exclude(Exists(held))
+    same = SentenceGrade.objects.filter(
+        grader=access.user,
+        item__query=OuterRef("query"),
+        item__passage=OuterRef("passage"),
+        item__text=OuterRef("text"),
+    )
+    rows = rows.exclude(Exists(same.exclude(item=OuterRef("pk"))))
     return rows.select_related("query__domain__benchmark", "sample", "passage")
 
 

@@ -236,3 +236,17 @@ def test_the_api_judges_as_the_screen_does(room) -> None:
     assert api.get(f"{base}next/").json()["sentence"] is None
     assert next_sentence(room.access(room.author)) is None
     assert script(room.outsider).get(f"{base}next/").status_code == 403
+
+
+def test_who_was_shown_the_machines_in_one_sample_is_not_asked_the_same_in_another(room) -> None:
+    draw(room)
+    first = SentenceItem.objects.get()
+    judge(room, room.author, 0, first)
+    draw(room, "Moths roll.", "Moths rest.", seed=2)
+    judge(room, room.author, 0, first)
+    # Of the second sample the other sentence alone; the first one can still be corrected.
+    left = verbs.judgeable(room.access(room.author))
+    assert {(each.sample_id == first.sample_id, each.text) for each in left} == {
+        (True, "Moths roll."),
+        (False, "Moths rest."),
+    }
