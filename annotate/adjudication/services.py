@@ -228,6 +228,7 @@ def _settle_support(
         source=Source.EXPERT,
         provenance=named(ADJUDICATED) | {"kind": kind.value, "reason": reason.strip(), **about},
         actor=actor,
+        aspect_version=case.asked_version,
     )
     close_by_verdict(verdict=support, actor=actor)
     made = Adjudication.objects.create(

@@ -51,7 +51,7 @@ class SupportLabelQuerySet(models.QuerySet["SupportLabel"]):
 class SupportLabel(models.Model):
     """One label of one (aspect, passage). Added and superseded, never overwritten.
 
-    `aspect_version` is that of the aspect's text when it was asked about.
+    `aspect_version` is that of the aspect's text when it was asked about; 0: an earlier text.
     """
 
     aspect = models.ForeignKey(Aspect, on_delete=models.PROTECT, related_name="support_labels")

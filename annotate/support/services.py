@@ -27,8 +27,10 @@ def record_support(
     actor: User | None = None,
     round: int | None = None,
     practice: bool = False,
+    aspect_version: int | None = None,
 ) -> SupportLabel:
-    """Add a label and let the stronger one stand."""
+    """Add a label and let the stronger one stand; it is about the aspect's text of now, unless
+    `aspect_version` names another one."""
     made = SupportLabel(
         aspect=aspect,
         passage=passage,
@@ -37,7 +39,7 @@ def record_support(
         round=round,
         practice=practice,
         provenance=provenance,
-        aspect_version=aspect.version,
+        aspect_version=aspect.version if aspect_version is None else aspect_version,
     )
     with transaction.atomic():
         of_pair = SupportLabel.objects.standing().filter(aspect=aspect, passage=passage)
@@ -86,6 +88,7 @@ def withdraw_support(*, label: SupportLabel, actor: User | None) -> None:
             actor=actor,
             round=earlier.round,
             practice=earlier.practice,
+            aspect_version=earlier.aspect_version,
         )
 
 

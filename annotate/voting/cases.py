@@ -131,7 +131,8 @@ def settle(
             "provenance": {**named(RULE), "case": case.pk, "votes": keys, "origin": case.origin},
         }
         if case.aspect is not None:
-            about["support"] = record_support(aspect=case.aspect, **given)
+            version = case.asked_version
+            about["support"] = record_support(aspect=case.aspect, aspect_version=version, **given)
         else:
             about["judgment"] = record_judgment(query=case.query, held=True, **given)
     status = CaseStatus.CLOSED if decision.state == "closed" else CaseStatus.EXPERT

@@ -230,6 +230,13 @@ class EscalationCase(models.Model):
         return f"case {self.pk} ({self.origin})"
 
     @property
+    def asked_version(self) -> int | None:
+        """The version of the aspect's text that people read in the case; 0: an earlier one."""
+        if self.aspect is None:
+            return None
+        return self.aspect.version if self.snapshot.get("aspect") == self.aspect.content else 0
+
+    @property
     def decided_by(self) -> str:
         """The source of the label that closed it; "" where none did."""
         label = self.support if self.aspect_id else self.judgment

@@ -226,6 +226,24 @@ def test_verdicts_on_an_aspect_are_taken_back_one_after_the_other_and_lose_no_la
     assert (case.status, case.support) == ("open", None)
 
 
+def test_a_label_stays_about_the_text_that_was_asked_about(garden) -> None:
+    debated(garden)
+    expert = make_member(garden, "expert", "annotator", "admin")
+    refuse_candidate(aspect=first(), passage=passage("p10"), reason="Of lamps.", actor=expert)
+    Aspect.objects.filter(k=1).update(content="Something else.", version=2)
+    for voter in (make_member(garden, f"v{n}", "annotator") for n in range(3)):
+        cast_vote(case=EscalationCase.objects.get(), voter=voter, label=1)
+    take_refusal_back(aspect=first(), passage=passage("p10"), actor=expert)
+    standing = SupportLabel.objects.standing().order_by("passage__pid")
+    # What agents said of the first text stands again; voters read that text, too.
+    assert list(standing.values_list("passage__pid", "source", "aspect_version"))[0:3:2] == [
+        ("p10", "debate", 1),
+        ("p6", "human", 0),
+    ]
+    access = enter(expert, garden.slug)
+    assert all(each.is_stale for each in candidates_of(access, proposals(garden)))
+
+
 def test_one_aspect_a_passage_conflicts_wait_for_the_expert(garden) -> None:
     debated(garden)
     second = Aspect.objects.get(k=2)
