@@ -75,7 +75,8 @@ def withdraw_support(*, label: SupportLabel, actor: User | None) -> None:
     first = first_row(label)  # type: ignore[arg-type]
     own = before.filter(superseded_by=first, source=Source.EXPERT).order_by("pk").last()
     others = before.filter(superseded_by__source=Source.EXPERT).exclude(source=Source.EXPERT)
-    if (earlier := own or strongest(others)) is not None:  # type: ignore[arg-type]
+    earlier: SupportLabel | None = own or strongest(others)  # type: ignore[arg-type, assignment]
+    if earlier is not None:
         record_support(
             aspect=label.aspect,
             passage=label.passage,

@@ -206,9 +206,9 @@ def take_support_back(*, label: SupportLabel, actor: User) -> None:
     caller that holds the query.
     """
     withdraw_support(label=label, actor=actor)
-    about = {"aspect": label.aspect, "passage": label.passage}
-    earlier = experts_support(**about)
+    aspect, passage = label.aspect, label.passage
+    earlier = experts_support(aspect, passage)
     if earlier is not None:
         close_by_verdict(verdict=earlier, actor=actor)
     else:
-        reopen_case(query=label.aspect.query, actor=actor, **about)
+        reopen_case(query=aspect.query, passage=passage, aspect=aspect, actor=actor)
