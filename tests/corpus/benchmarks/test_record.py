@@ -10,6 +10,7 @@ from django.test import Client
 
 from corpus.benchmarks import services as people
 from corpus.models import Membership
+from kit.models import Event
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 from tests.markup import one_line
 
@@ -43,6 +44,13 @@ def test_a_change_of_roles_says_what_they_were(admin_client: Client) -> None:
     page = one_line(admin_client.get("/b/demo/record/?about=people&by=machine"))
     assert '<span class="meta">roles</span> reviewer' in page
     assert '<span class="meta">roles before</span> annotator' in page
+
+
+def test_labels_are_those_of_support_too(admin_client: Client) -> None:
+    about = {"scope": "demo", "verb": "label support", "target_id": "1"}
+    Event.objects.create(target_type="annotate.supportlabel", **about)
+    found = admin_client.get("/api/b/demo/events/?about=labels").json()["results"]
+    assert [each["verb"] for each in found] == ["label support"]
 
 
 def test_the_api_says_the_same(admin_client: Client) -> None:
