@@ -7,9 +7,17 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from annotate.adjudication.services import settle_case, undo_decision
 from annotate.candidates.reading import candidates_of, proposals
 from annotate.candidates.services import confirm_candidate, refuse_candidate, take_refusal_back
-from annotate.models import Aspect, CaseStatus, EscalationCase, GoldPassage, SupportLabel
+from annotate.models import (
+    Aspect,
+    CaseKind,
+    CaseStatus,
+    EscalationCase,
+    GoldPassage,
+    SupportLabel,
+)
 from annotate.voting.services import cast_vote
 from annotate.workspace.gold import undo_verdict
 from corpus.access import enter
@@ -224,6 +232,22 @@ def test_verdicts_on_an_aspect_are_taken_back_one_after_the_other_and_lose_no_la
     take_refusal_back(aspect=first(), passage=passage("p6"), actor=expert)
     case.refresh_from_db()
     assert (case.status, case.support) == ("open", None)
+
+
+def test_a_third_persons_decision_on_an_aspect_is_undone_also_once_it_was_restored(garden) -> None:
+    debated(garden)
+    EscalationCase.objects.update(kind=CaseKind.UNREADABLE)
+    third = enter(make_member(garden, "third", "admin"), garden.slug)
+    expert = make_member(garden, "expert", "annotator", "admin")
+    decision = settle_case(
+        case=EscalationCase.objects.get(), access=third, label=1, reason="It says so."
+    )
+    gold = confirm_candidate(aspect=first(), passage=passage("p6"), actor=expert)
+    undo_verdict(query=gold.query, passage=gold.passage, actor=expert)
+    assert EscalationCase.objects.get().decided_by == "expert"  # the decision stands again
+    undo_decision(decision=decision, access=third)
+    assert EscalationCase.objects.get().status == CaseStatus.OPEN
+    assert not SupportLabel.objects.standing().filter(passage__pid="p6").exists()
 
 
 def test_a_label_stays_about_the_text_that_was_asked_about(garden) -> None:
