@@ -93,6 +93,8 @@ def kept_back(document: TrainingDocument, label: EffectiveLabel | None) -> str:
         return "replies that failed a check"
     if document.use == DocumentUse.DROPPED:
         return "passages graded 4 to 6"
+    if document.kind == DocumentKind.LABELLED and label is None:
+        return "labels that were taken back"
     if document.use == DocumentUse.NEGATIVE and label and label.is_gold:
         return "negatives that are labelled relevant"
     if document.use == DocumentUse.POSITIVE and label and label.label <= 0:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from corpus.judgments.services import record_judgment
+from corpus.judgments.services import record_judgment, withdraw_judgment
 from corpus.models import Judgment, Source
 from evaluation.exporters.training import FORMATS
 from evaluation.models import TrainingDocument, TrainingRun
@@ -117,6 +117,23 @@ def test_no_negative_carries_a_relevant_label_and_unjudged_ones_are_marked(
     assert found["last"]["left_out"]["positives that are labelled irrelevant"] == 1
     # Nothing of the run changed.
     assert run.documents.get(passage__pid="b4").use == "negative"
+
+
+def test_what_was_taken_for_its_label_is_left_out_once_no_label_stands(
+    room, settings, tmp_path
+) -> None:
+    given = {"query": room.first, "passage": passage("b4"), "provenance": {}}
+    label = record_judgment(label=1, source=Source.EXPERT, **given)
+    with writing(settings):
+        run = driven(start(room, labels=5))
+    document = run.documents.get(kind="labelled", passage=passage("b4"))
+    assert (document.use, document.judgment) == ("positive", label)
+    withdraw_judgment(judgment=label, actor=None)
+    report = export_training(run=run, folder=tmp_path / "out", format="diver")
+    assert report["left_out"]["labels that were taken back"] == 1
+    rows = lines(tmp_path / "out" / "train.jsonl")
+    assert rows
+    assert TEXTS["b4"] not in {row["response"] for row in rows}
 
 
 def test_the_mixture_counts_each_text_once(run, tmp_path) -> None:
