@@ -31,6 +31,7 @@ from kit.runs.models import LostLease, RunStatus
 from kit.runs.moves import cancel_run
 from kit.runs.polling import due_runs
 from llm import endpoints
+from llm.apps import _stop_paying
 from llm.models import Account, to_units
 
 pytestmark = pytest.mark.django_db
@@ -212,6 +213,16 @@ def test_chain_that_waits_is_due_again_only_after_a_while(benchmark) -> None:
     assert Chain not in [model for model, *_ in due_runs()]
     Chain.objects.update(look_at=chain.created_at)
     assert Chain in [model for model, *_ in due_runs()]
+
+
+def test_restored_chain_waits_for_a_person(benchmark) -> None:
+    chain = start(benchmark, 'do = "clean"')
+    _stop_paying(lambda table: ["status", "error", "lease_until"] * (table == Chain._meta.db_table))
+    chain.refresh_from_db()
+    assert chain.status == "paused"
+    assert "restored from a backup" in chain.error
+    verbs.resume_chain(run=chain, actor=None)
+    assert drive(chain).error == ""
 
 
 def test_cancelled_chain_begins_nothing_more(benchmark) -> None:
