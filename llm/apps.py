@@ -40,7 +40,8 @@ def _list_lost_calls() -> None:
 def _stop_paying(columns_of: Callable[[str], Collection[str]], **_: Any) -> int:
     """Pause what would pay in a restored installation, perhaps beside the one it was taken from.
 
-    Runs without a pause of their own have failed, and can be tried again. How many they were.
+    So do those that start others with a budget. Those without a pause of their own have failed, and
+    can be tried again. How many they were.
     """
     from kit.runs.models import RunStatus
     from kit.runs.polling import run_models
@@ -48,9 +49,12 @@ def _stop_paying(columns_of: Callable[[str], Collection[str]], **_: Any) -> int:
 
     words = "This installation was restored from a backup. Resume the run if it is to go on here."
     count = 0
-    for kind in (each for each in run_models() if hasattr(each, "asked")):
+    for kind in run_models():
+        if not hasattr(kind, "asked") and not hasattr(kind, "budget_usd"):
+            continue
         columns = columns_of(kind._meta.db_table)
-        to = RunStatus.PAUSED if issubclass(kind, AskingRun) else RunStatus.FAILED
+        can_pause = issubclass(kind, AskingRun) or not hasattr(kind, "asked")
+        to = RunStatus.PAUSED if can_pause else RunStatus.FAILED
         told = {"status": to, "error": words, "pause_reason": words, "lease_until": None}
         # Of an earlier version some may not be there yet.
         known = {name: value for name, value in told.items() if name in columns}

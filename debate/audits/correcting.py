@@ -13,6 +13,7 @@ from annotate.models import CaseStatus
 from corpus.models import Judgment
 from debate.audits.services import audited_name, audited_status, is_untouched
 from debate.models import AuditItem, DebateRun, RunKind
+from debate.references import GOLD, Reference
 from kit.lists.report_tables import Cell, ReportTable, percent, text
 from kit.stats.predicted import Stratum, corrected_mean
 
@@ -84,9 +85,6 @@ _HOW: Final = (
 
 def _read(runs: Sequence[DebateRun]) -> tuple[dict[_Kind, int], dict[_Kind, list[int]]]:
     """The size of each stratum, and what people said of those drawn from it."""
-    original = Judgment.objects.original().filter(
-        query=OuterRef("query_id"), passage=OuterRef("passage_id"), label__gt=0
-    )
     sizes: dict[_Kind, int] = {}
     found: dict[_Kind, list[int]] = {}
     for run in runs:
@@ -96,7 +94,7 @@ def _read(runs: Sequence[DebateRun]) -> tuple[dict[_Kind, int], dict[_Kind, list
         )
         if not decided:
             continue
-        pairs = run.debates.filter(status=audited_status(run)).annotate(gold=Exists(original))
+        pairs = run.debates.filter(status=audited_status(run)).annotate(gold=_in_gold(run))
         drawn = Q(pk__in=items.values("debate"))
         counted = pairs.filter(drawn | is_untouched()).order_by().values_list("label", "gold")
         for label, gold, count in counted.annotate(n=Count("pk")):
@@ -104,6 +102,15 @@ def _read(runs: Sequence[DebateRun]) -> tuple[dict[_Kind, int], dict[_Kind, list
         for key, label, gold in pairs.filter(pk__in=decided).values_list("pk", "label", "gold"):
             found.setdefault(_Kind(run.pk, label or 0, gold), []).append(decided[key] or 0)
     return sizes, found
+
+
+def _in_gold(run: DebateRun) -> Exists:
+    """Whether the original gold holds a pair: in a derived corpus version as it is inherited there,
+    and of an aspect that of its query."""
+    if not run.pool.of_aspects:
+        return Reference(run.benchmark, GOLD, "").holding(1, run.pool)
+    pair = {"query": OuterRef("query_id"), "passage": OuterRef("passage_id")}
+    return Exists(Judgment.objects.original().filter(label__gt=0, **pair))
 
 
 def _row(

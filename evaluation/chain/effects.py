@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from corpus.models import Benchmark, CorpusVersion
 from evaluation.agents.models import AgentRun, JudgeRun
 from evaluation.agents.protocol.judging import BEST
 from evaluation.agents.reading import figures_of
@@ -13,7 +12,7 @@ from evaluation.metrics.alignment import rag_align
 from evaluation.models import RagRun
 from evaluation.rag.alignment import outcome_pairs
 from evaluation.rag.reading import board_of
-from evaluation.scores import sheets
+from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView
 from kit.charts.drawing import Drawing
 from kit.charts.plots import courses
@@ -32,15 +31,12 @@ NAMES: Final = BOARDS | {
 }
 
 
-def measured(
-    benchmark: Benchmark, version: CorpusVersion | None, left: Mapping[str, Any]
-) -> dict[str, float]:
-    """The figures as they are now: means over the chain's systems (of all, if it has none).
+def measured(sheet: ScoreSheet | None, left: Mapping[str, Any]) -> dict[str, float]:
+    """The figures of a sheet: means over the chain's systems (of all, if it has none).
 
     A figure that cannot be had yet is left out: no systems, no labels, no answers.
     """
     found: dict[str, float] = {}
-    sheet = sheets.latest(benchmark, version)
     own = set(left.get("systems") or ())
     for name in BOARDS:
         if sheet is None:
@@ -50,14 +46,14 @@ def measured(
         known = [value for value in values if value is not None]
         if known:
             found[name] = sum(known) / len(known)
-    judged = JudgeRun.objects.filter(pk__in=left.get("judges", ())).first()
+    judged = JudgeRun.objects.filter(pk__in=left.get("judges") or ()).first()
     if judged is not None:
         runs = AgentRun.objects.filter(pk__in=left["agents"])
         means = [_completeness(run, judged) for run in runs]
         known = [value for value in means if value is not None]
         if known:
             found[COMPLETENESS] = sum(known) / len(known)
-    if "grades" in left:
+    if left.get("grades"):
         aligned = _aligned(RagRun.objects.get(pk=left["answers"]))
         if aligned is not None:
             found[ALIGNED] = aligned

@@ -1,9 +1,10 @@
 """Plans of a chain: steps in their order, read from TOML or JSON. Pure: no database."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from math import isfinite
 from typing import Any, Final
 
 from kit.errors import Refused
@@ -37,6 +38,8 @@ PAYING: Final = frozenset({"clean", "systems", "filter", "debate", "agents", "ju
     "grade",
 }
 MOST_STEPS: Final = 50
+_MOST_WHOLE: Final = 10_000
+_MOST_USD: Final = 1_000_000
 DEFAULT: Final = """\
 # From a noisy corpus to a release. Leave out what you do not need; the order is yours.
 
@@ -95,7 +98,7 @@ def read_plan(text: str) -> list[PlannedStep]:
     """
     try:
         given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, endless lists
         raise Refused(f"The plan is no TOML: {error}.", field="plan") from None
     return checked(given)
 
@@ -125,6 +128,8 @@ def _step(where: str, row: Any, before: set[str]) -> PlannedStep:
     if unknown := sorted(set(settings) - SETTINGS[do]):
         known = ", ".join(sorted(SETTINGS[do])) or "no settings"
         raise _refused(f"{where} ({do}) takes {known}, not {', '.join(unknown)}.")
+    for name, value in settings.items():
+        _check(f"{where} ({do})", name, value)
     needed = NEEDS.get(do)
     if needed and needed not in before:
         raise _refused(f"{where} ({do}) needs a step “{needed}” before it.")
@@ -134,6 +139,52 @@ def _step(where: str, row: Any, before: set[str]) -> PlannedStep:
     return PlannedStep(do, settings, _amount(where, budget))
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_WHOLE
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _are_systems(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, Mapping)
+        and all(isinstance(each.get(name, ""), str) for name in ("method", "name"))
+        and _are_names(each.get("runs", []))
+        for each in value
+    )
+
+
+# What a setting holds, wherever it stands: whether a value does, and in words.
+_Holds = tuple[Callable[[Any], bool], str]
+_WORDS: Final[_Holds] = (lambda value: isinstance(value, str), 'words in quotes, such as "bm25"')
+_FLAG: Final[_Holds] = (lambda value: isinstance(value, bool), "true or false")
+_NAMES: Final[_Holds] = (_are_names, 'a list of names, such as ["bm25"]')
+_WHOLE: Final[_Holds] = (_is_whole, f"a whole number from 1 to {_MOST_WHOLE:,}")
+_TABLE: Final[_Holds] = (lambda value: isinstance(value, Mapping), "a table, such as { k = 5 }")
+_HOLDS: Final[Mapping[str, _Holds]] = {
+    "systems": (_are_systems, 'a list of tables, such as [{ method = "bm25" }]; runs are names'),
+    "runs": _NAMES,
+    "share": (lambda value: _is_number(value) and 0 <= value <= 1, "a number from 0 to 1"),
+    "agreement_bar": (_is_number, "a number"),
+    **dict.fromkeys(("settings", "options"), _TABLE),
+    **dict.fromkeys(("depth", "k", "rounds", "repetitions"), _WHOLE),
+    **dict.fromkeys(("current", "adopt", "sample", "baselines", "final"), _FLAG),
+}
+
+
+def _check(where: str, name: str, value: Any) -> None:
+    """Raises Refused for a value of another kind than the setting's; most are words."""
+    holds, words = _HOLDS.get(name, _WORDS)
+    if not holds(value):
+        raise _refused(f"{where}: {name} is {words}.")
+
+
 def _amount(where: str, value: Any) -> Decimal | None:
     if value is None:
         return None
@@ -141,7 +192,7 @@ def _amount(where: str, value: Any) -> Decimal | None:
         amount = Decimal("NaN") if isinstance(value, bool) else Decimal(str(value))
     except InvalidOperation:
         amount = Decimal("NaN")
-    if not amount.is_finite() or amount < 0 or amount != round(amount, 2):
+    if not amount.is_finite() or not 0 <= amount <= _MOST_USD or amount != round(amount, 2):
         raise _refused(f"{where}: budget_usd is dollars and cents, such as 2.50.")
     return amount
 

@@ -20,11 +20,13 @@ from evaluation.chain.effects import measured, metric_asked
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import PlannedStep, read_plan
 from evaluation.chain.steps import KINDS, Here, problem_of
+from evaluation.scores import sheets
+from evaluation.scores.models import ScoreSheet
 from evaluation.scores.sheets import request_sheet
 from kit.errors import Refused
 from kit.runs.models import RunStatus, begin, wake
 from kit.runs.moves import note, resume_run
-from llm.ledger.accounts import PayingRun
+from llm.ledger.accounts import PayingRun, check_budget
 
 BROKEN: Final = "The chain stopped because of a fault in the program; see the log. Resume it."
 # How long at least until a chain looks again at people; at its runs with every look of a worker.
@@ -47,8 +49,7 @@ def start_chain(
     carried out.
     """
     steps = read_plan(plan)
-    if budget_usd is not None and (not budget_usd.is_finite() or budget_usd < 0):
-        raise Refused("Give the budget in dollars and cents, 0 or more.", field="budget_usd")
+    check_budget(budget_usd, ())
     taken = benchmark.chains.values_list("name", flat=True)
     with transaction.atomic():
         chain = Chain.objects.create(
@@ -90,15 +91,28 @@ def resume_chain(*, run: Chain, actor: User | None) -> None:
 def begin_again(*, run: Chain, actor: User | None) -> None:
     """Begin the present step anew, where its run was cancelled or cannot be mended.
 
-    What it made before stays. Raises Refused where no step is under way, or its runs still work.
+    What it made before stays, and what that cost counts. Raises Refused where no step is under way,
+    or its runs still work.
     """
     with transaction.atomic():
+        if run.status in (RunStatus.DONE, RunStatus.CANCELLED):
+            raise Refused("This chain is over already.")
         step = run.steps.select_for_update().exclude(state=StepState.DONE).first()
         if step is None or step.state == StepState.WAITING:
             raise Refused("No step of this chain is under way.")
-        if any(not each.is_over and each.status != RunStatus.PAUSED for each in step.runs()):
+        runs = step.runs()
+        if any(not each.is_over and each.status != RunStatus.PAUSED for each in runs):
             raise Refused("Its runs still work. Cancel them on their page first.")
-        _keep(step, state=StepState.WAITING, works=[], started_at=None)
+        if step.state == StepState.RUNNING:  # else they are counted already
+            step.spent_usd += sum(map(_spent, runs), Decimal(0))
+        _keep(
+            step,
+            state=StepState.WAITING,
+            works=[],
+            started_at=None,
+            ended_at=None,
+            spent_usd=step.spent_usd,
+        )
         note(run, actor, "begin step again", step=step.number)
         run.move(RunStatus.QUEUED, sources=(RunStatus.FAILED, RunStatus.PAUSED))
         Chain.objects.filter(pk=run.pk).update(look_at=None)
@@ -107,6 +121,7 @@ def begin_again(*, run: Chain, actor: User | None) -> None:
 
 def set_chain_budget(*, run: Chain, usd: Decimal | None, actor: User | None) -> None:
     """What its steps may spend together, from the next step on."""
+    check_budget(usd, ())
     with transaction.atomic():
         Chain.objects.filter(pk=run.pk).update(budget_usd=usd)
         note(run, actor, "set budget", usd=None if usd is None else str(usd))
@@ -135,6 +150,9 @@ def _take(chain: Chain, step: ChainStep) -> str:
     if step.state == StepState.MEASURING:
         if step.sheet is not None and not step.sheet.is_over:
             return "its scores"
+        if _is_stale(step):
+            _keep(step, sheet=_request(here_at(step, with_own=True)))
+            return ""
         return _end(step)
     runs = step.runs()
     if words := problem_of(runs):
@@ -145,7 +163,7 @@ def _take(chain: Chain, step: ChainStep) -> str:
     here = here_at(step)
     if words := KINDS[step.do].waits(here, step.settings):
         return words
-    return _leave(step, here, runs)
+    return _leave(chain, step, here, runs)
 
 
 def _begin(chain: Chain, step: ChainStep) -> str:
@@ -165,33 +183,46 @@ def _begin(chain: Chain, step: ChainStep) -> str:
     return ""
 
 
-def _leave(step: ChainStep, here: Here, runs: Sequence[Any]) -> str:
+def _leave(chain: Chain, step: ChainStep, here: Here, runs: Sequence[Any]) -> str:
     with transaction.atomic():
+        chain.hold()  # nobody adopts labels, or keeps pairs twice, for a chain that was stopped
         outcome, lines = KINDS[step.do].leave(here, step.settings, runs)
-        then = Here(here.benchmark, here.actor, {**here.left, **outcome})
-        sheet = None
-        with suppress(Refused):  # there is nothing to score yet
-            sheet = request_sheet(
-                benchmark=here.benchmark,
-                version=then.version,
-                metric=metric_asked(then.left),
-                actor=here.actor,
-            )
         _keep(
             step,
             state=StepState.MEASURING,
             outcome=outcome,
             output_sha256=digest(lines),
-            spent_usd=sum((_spent(each) for each in runs), Decimal(0)),
-            sheet=sheet,
+            spent_usd=step.spent_usd + sum(map(_spent, runs), Decimal(0)),
+            sheet=_request(Here(here.benchmark, here.actor, {**here.left, **outcome})),
+            ended_at=timezone.now(),
         )
     return ""
 
 
+def _request(here: Here) -> ScoreSheet | None:
+    with suppress(Refused):  # there is nothing to score yet
+        return request_sheet(
+            benchmark=here.benchmark,
+            version=here.version,
+            metric=metric_asked(here.left),
+            actor=here.actor,
+        )
+    return None
+
+
+def _is_stale(step: ChainStep) -> bool:
+    """Whether its sheet was begun by somebody before the step was over: it may have read labels as
+    they were then."""
+    begun = step.sheet and step.sheet.started_at
+    return bool(begun and step.ended_at and begun < step.ended_at)
+
+
 def _end(step: ChainStep) -> str:
     here = here_at(step, with_own=True)
-    found = measured(here.benchmark, here.version, here.left)
-    _keep(step, state=StepState.DONE, figures=found, ended_at=timezone.now())
+    # Where its own scores failed, older ones are those of an earlier step.
+    has_failed = step.sheet is not None and step.sheet.status != RunStatus.DONE
+    sheet = None if has_failed else sheets.latest(here.benchmark, here.version)
+    _keep(step, state=StepState.DONE, figures=measured(sheet, here.left))
     return ""
 
 
@@ -263,12 +294,17 @@ def _input_of(step: ChainStep) -> str:
 
 
 def _budget(chain: Chain, step: ChainStep) -> Decimal | None:
-    """The step's own, but never more than is left of the chain's."""
+    """What is left of the step's own, but never more than is left of the chain's."""
+    own = None if step.budget_usd is None else _cents(step.budget_usd - step.spent_usd)
     if chain.budget_usd is None:
-        return step.budget_usd
+        return own
     spent = chain.steps.aggregate(usd=Sum("spent_usd"))["usd"] or Decimal(0)
-    rest = max(Decimal(0), chain.budget_usd - spent).quantize(_CENT, ROUND_DOWN)
-    return rest if step.budget_usd is None else min(step.budget_usd, rest)
+    rest = _cents(chain.budget_usd - spent)
+    return rest if own is None else min(own, rest)
+
+
+def _cents(usd: Decimal) -> Decimal:
+    return max(Decimal(0), usd).quantize(_CENT, ROUND_DOWN)
 
 
 def _spent(run: Any) -> Decimal:
@@ -288,8 +324,11 @@ def _day(at: datetime | None) -> str | None:
 def _plain(settings: Any) -> Any:
     """Settings as JSON keeps them: TOML has days and times, which no step takes."""
     try:
-        return json.loads(json.dumps(settings))
-    except TypeError:
+        text = json.dumps(settings, allow_nan=False)
+        if "\\u0000" in text:  # which PostgreSQL cannot keep
+            raise ValueError
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
         raise Refused("Settings are numbers, words, lists and tables.", field="plan") from None
 
 

@@ -39,6 +39,7 @@ from evaluation.agents import services as agents
 from evaluation.models import AgentRun, AnswerVerdict, RagAnswer, RagRun
 from evaluation.rag import grading
 from evaluation.rag import services as rag
+from evaluation.rag.protocol.answering import Harness
 from evaluation.releases.services import start_release, suggested_version
 from kit.errors import Refused
 from kit.runs.models import RunStatus, TrackedRun
@@ -282,7 +283,7 @@ def _queries_wait(states: Sequence[str], words: str) -> Callable[[Here, Settings
         wanted = settings.get("share", 1.0)
         if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 <= wanted <= 1:
             raise Refused("share is a number from 0 to 1.")
-        if done >= wanted * total:
+        if done >= round(wanted * total, 6):  # .28 * 25 is more than 7
             return ""
         return f"experts: {done:,} of {total:,} queries are {words}, {wanted:.0%} are wanted"
 
@@ -340,7 +341,9 @@ def _found(here: Here, settings: Settings, runs: Sequence[Any]) -> tuple[dict[st
         for run in sorted(runs, key=lambda each: each.retriever)
         for item in run.items.select_related("query").order_by("query__qid", "repetition", "pk")
     ]
-    return {"agents": [run.pk for run in runs]}, [[*row[:3], *map(_bare, row[3:])] for row in lines]
+    # Verdicts of the agents before are none of these.
+    left = {"agents": [run.pk for run in runs], "judges": []}
+    return left, [[*row[:3], *map(_bare, row[3:])] for row in lines]
 
 
 def _bare(value: Any) -> Any:
@@ -389,7 +392,9 @@ def _answers(here: Here, settings: Settings) -> Sequence[TrackedRun]:
 
 
 def _forecast_answers(here: Here, settings: Settings) -> dict[str, Any]:
-    harness = settings.get("harness", "short")
+    harness = settings.get("harness", Harness.SHORT.value)
+    if harness not in set(Harness):
+        raise Refused("There is no such harness.")
     queries = rag.candidates(here.benchmark, harness=harness, domain=settings.get("domain", ""))
     told = rag.forecast(
         queries,
@@ -406,7 +411,7 @@ def _answered(here: Here, settings: Settings, runs: Sequence[Any]) -> tuple[dict
     rows = RagAnswer.objects.filter(run=runs[0])
     named = ("source__kind", "source__retrieval_run__name", "query__qid")
     lines = rows.order_by(*named, "pk").values_list(*named, "state", "answers")
-    return {"answers": runs[0].pk}, lines.iterator()
+    return {"answers": runs[0].pk, "grades": None}, lines.iterator()
 
 
 def _grade(here: Here, settings: Settings) -> Sequence[TrackedRun]:

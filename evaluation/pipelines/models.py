@@ -14,7 +14,8 @@ class PipelineRun(TrackedRun):
 
     `steps`: [{"name", "kind", "of", "child", "run"}], the last two null before it is begun and
     before it is done: the key of an expansion, computation or reranking, and of the retrieval run
-    that this became. `config` is frozen when it is made.
+    that this became; "dropped" are keys of its runs that were cancelled, where it was begun anew.
+    `config` is frozen when it is made.
     """
 
     task_name = "evaluation.pipeline"

@@ -167,8 +167,12 @@ def begin(run: PipelineRun, step: dict[str, Any]) -> Child:
 
 
 def spent(run: PipelineRun) -> Decimal:
-    """What its steps have cost so far, with what is held for calls under way."""
-    children = [child_of(each) for each in run.begun]
+    """What its steps have cost so far, with what is held for calls under way; runs of steps that
+    were cancelled and begun anew cost what they cost."""
+    known = [
+        (step, pk) for step in run.steps for pk in (*step.get("dropped", ()), step["child"]) if pk
+    ]
+    children = [child_of(step | {"child": pk}) for step, pk in known]
     paid = [each for each in children if isinstance(each, PayingRun)]
     return sum((each.spent_usd + each.reserved_usd for each in paid), Decimal(0))
 
@@ -197,6 +201,7 @@ def resume(*, run: PipelineRun, actor: User | None) -> None:
         for step in run.begun:
             made = child_of(step)
             if made is not None and made.status == RunStatus.CANCELLED:
+                step.setdefault("dropped", []).append(made.pk)
                 step["child"] = None  # begun anew
         fields = {"error": "", "steps": run.steps}
         move_run(run, RunStatus.QUEUED, actor=actor, verb="resume pipeline", **fields)

@@ -177,7 +177,11 @@ def test_an_installation_comes_back_from_one_database_to_the_other(
         # data folder lies in another one.
         changed = {name for name in before if before[name] != after[name]}
         # Nobody pays twice because a copy came to life: what asks models waits for a person.
-        asking = {each._meta.db_table for each in run_models() if hasattr(each, "asked")}
+        asking = {
+            each._meta.db_table
+            for each in run_models()
+            if hasattr(each, "asked") or hasattr(each, "budget_usd")
+        }
         assert changed - asking == {"evaluation_release"}
         [(_, [run])] = Reader(taken).pieces("debate_debaterun")
         assert b'"paused"' in run

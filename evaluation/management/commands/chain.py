@@ -123,11 +123,16 @@ def _drive(chain: Chain) -> None:
         chain.refresh_from_db()
         if chain.is_over or chain.status == RunStatus.PAUSED:
             return
+        if chain.status == RunStatus.RUNNING:  # a worker has the chain itself
+            time.sleep(0.5)
+            continue
         step = chain.steps.exclude(state=StepState.DONE).select_related("sheet").first()
         if step is None:
             continue
-        runs: list[Any] = step.runs() if step.state == StepState.RUNNING else [step.sheet]
-        going = [run for run in runs if run and run.status != RunStatus.DONE]
+        runs: list[Any] = step.runs() if step.state == StepState.RUNNING else []
+        if step.state == StepState.MEASURING and step.sheet is not None:
+            runs = [step.sheet]
+        going = [run for run in runs if run.status != RunStatus.DONE]
         if problem_of(runs) or (step.state == StepState.RUNNING and not going):
             return
         for run in going:

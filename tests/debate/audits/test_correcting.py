@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from annotate.models import CaseStatus, EscalationCase
+from corpus.models import CorpusVersion, Passage, Pool
 from debate.audits.correcting import corrected_sheet
 from debate.audits.services import audit_sheet, audited, draw_audit
 from debate.models import Debate
@@ -12,7 +13,8 @@ from kit.errors import Refused
 from kit.stats.predicted import Stratum, corrected_mean
 from tests.annotate.world import hx, make_world, masked, signed_in
 from tests.debate.runs.test_screens import make_debate, make_run
-from tests.factories import make_gold, make_passage, make_query
+from tests.evaluation.leaderboard.test_matched_pool import derive
+from tests.factories import make_gold, make_passage, make_pool, make_query
 
 pytestmark = pytest.mark.django_db
 
@@ -82,6 +84,28 @@ def test_a_hole_is_what_the_original_gold_lacks(world) -> None:
     # All were drawn and confirmed: the number is known.
     holes = found["are holes"][-1]
     assert (holes.low, holes.value, holes.high) == (10, 10, 10)
+
+
+def test_gold_of_a_cleaned_version_is_no_hole(world) -> None:
+    loaded = CorpusVersion.objects.current(world.benchmark)
+    pids = [f"g{number}" for number in range(4)]
+    queries = [make_query(world.benchmark, pid, "biology") for pid in pids]
+    for number, query in enumerate(queries):
+        passage = make_passage(world.benchmark, pids[number], "biology")
+        if number < 2:
+            make_gold(query, passage)
+    cleaned = derive(loaded, {pid: [f"clean-{pid}"] for pid in pids})
+    new = list(Passage.objects.filter(version=cleaned).order_by("pid"))
+    run = make_run(world.benchmark, status="done", kind="debate")
+    run.pool = make_pool(world.benchmark, *zip(queries, new, strict=True), name="cleaned")
+    Pool.objects.filter(pk=run.pool.pk).update(corpus_version=cleaned)
+    run.save()
+    for query, passage in zip(queries, new, strict=True):
+        make_debate(run, "agreed", label=1, round=1, query=query, passage=passage)
+    run.refresh_from_db()
+    decide(audit_of(run, world, 4), {})
+    # Of four relevant ones two are what became of gold.
+    assert [cells(run)[name][1].value for name in ("are relevant", "are holes")] == [4, 2]
 
 
 def test_what_a_filter_lost_is_estimated(world) -> None:

@@ -1,6 +1,7 @@
 """A chain from noisy pages to a release, with people in it, driven as `manage.py chain` does."""
 
 import json
+from decimal import Decimal
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,19 +13,26 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import connection
 
-from annotate.models import EscalationCase, VotingPlan
+from annotate.models import Assignment, EscalationCase, VotingPlan, WorkState
 from annotate.voting.services import cast_vote
 from corpus.access import enter
 from corpus.benchmarks.services import add_person
 from corpus.cleaning.services import cancel_cleaning
-from corpus.models import Benchmark, CorpusVersion, Role
+from corpus.models import Benchmark, CorpusVersion, Query, Role
 from evaluation.chain import services as verbs
 from evaluation.chain.models import Chain, ChainStep, StepState
+from evaluation.chain.steps import KINDS, Here
 from evaluation.models import Release
+from evaluation.scores.models import ScoreSheet
+from evaluation.scores.sheets import carry_out, request_sheet
 from evaluation.verification.folder import verify
 from kit.errors import Refused
 from kit.runs.models import LostLease, RunStatus
+from kit.runs.moves import cancel_run
 from kit.runs.polling import due_runs
+from llm import endpoints
+from llm.apps import _stop_paying
+from llm.models import Account, to_units
 
 pytestmark = pytest.mark.django_db
 
@@ -207,6 +215,16 @@ def test_chain_that_waits_is_due_again_only_after_a_while(benchmark) -> None:
     assert Chain in [model for model, *_ in due_runs()]
 
 
+def test_restored_chain_waits_for_a_person(benchmark) -> None:
+    chain = start(benchmark, 'do = "clean"')
+    _stop_paying(lambda table: ["status", "error", "lease_until"] * (table == Chain._meta.db_table))
+    chain.refresh_from_db()
+    assert chain.status == "paused"
+    assert "restored from a backup" in chain.error
+    verbs.resume_chain(run=chain, actor=None)
+    assert drive(chain).error == ""
+
+
 def test_cancelled_chain_begins_nothing_more(benchmark) -> None:
     chain = start(benchmark, 'do = "clean"')
     verbs.cancel_chain(run=chain, actor=None)
@@ -216,13 +234,101 @@ def test_cancelled_chain_begins_nothing_more(benchmark) -> None:
 
 def test_budget_of_the_chain_bounds_what_is_left_for_each_step(benchmark) -> None:
     chain = start(
-        benchmark, 'do = "agents"\nbudget_usd = 3', 'do = "answers"', budget_usd=verbs.Decimal(4)
+        benchmark, 'do = "agents"\nbudget_usd = 3', 'do = "answers"', budget_usd=Decimal(4)
     )
     first, second = chain.steps.all()
     assert verbs.here_at(first).budget == 3
     ChainStep.objects.filter(pk=first.pk).update(spent_usd="2.505")
     # 4 - 2.505 in whole cents, rounded down
-    assert verbs.here_at(second).budget == verbs.Decimal("1.49")
+    assert verbs.here_at(second).budget == Decimal("1.49")
+
+
+def test_what_a_step_spent_before_it_began_again_counts(benchmark) -> None:
+    with endpoints.practice_if_unconfigured("answerer"):
+        chain = drive(start(benchmark, 'do = "answers"'))
+    step = chain.steps.get()
+    (answers,) = step.runs()
+    cancel_run(run=answers, actor=None)
+    Account.objects.filter(pk=answers.account_id).update(spent_units=to_units(Decimal("0.30")))
+    verbs.begin_again(run=chain, actor=None)
+    Chain.objects.update(budget_usd="1.00")
+    chain.refresh_from_db()
+    step = chain.steps.get()
+    assert step.spent_usd == Decimal("0.30")
+    # 1.00 - 0.30 of the chain's, 0.50 - 0.30 of the step's own
+    assert verbs.here_at(step).budget == Decimal("0.70")
+    step.budget_usd = Decimal("0.50")
+    assert verbs.here_at(step).budget == Decimal("0.20")
+    verbs.cancel_chain(run=chain, actor=None)
+    with pytest.raises(Refused, match="over already"):
+        verbs.begin_again(run=chain, actor=None)
+
+
+def test_nothing_is_left_where_the_lease_was_lost(benchmark) -> None:
+    chain = start(benchmark, 'do = "aspects"\nshare = 0.0', claimed=True)
+    assert verbs._take(chain, chain.steps.get()) == ""
+    Chain.objects.update(status=RunStatus.CANCELLED)
+    with pytest.raises(LostLease):
+        verbs._take(chain, chain.steps.get())
+    assert chain.steps.get().state == StepState.RUNNING
+
+
+def test_figures_are_those_of_scores_begun_after_the_step(benchmark) -> None:
+    call_command("compute_run", benchmark="garden", stdout=StringIO())
+    early = request_sheet(benchmark=benchmark, actor=None, claimed=True)
+    chain = drive(start(benchmark, 'do = "aspects"\nshare = 0.0'))
+    assert (chain.steps.get().sheet, chain.waits_for) == (early, "its scores")
+    carry_out(early)
+    chain = drive(chain)
+    own = chain.steps.get().sheet
+    assert own != early
+    assert (chain.status, chain.waits_for) == ("queued", "its scores")
+    # Where these fail, those of before are not shown as what the step did.
+    ScoreSheet.objects.filter(pk=own.pk).update(status=RunStatus.FAILED)
+    chain = drive(chain)
+    assert (chain.status, chain.steps.get().figures) == ("done", {})
+
+
+def test_verdicts_of_earlier_agents_are_not_those_of_later_ones(benchmark) -> None:
+    here = Here(benchmark, None, {"agents": [1], "judges": [2]})
+    outcome, _ = KINDS["agents"].leave(here, {}, [])
+    assert {**here.left, **outcome}["judges"] == []
+
+
+def test_a_share_that_is_reached_is_not_waited_for(benchmark) -> None:
+    ann = User.objects.create(username="ann")
+    domain = benchmark.domains.first()
+    Query.objects.bulk_create(Query(domain=domain, qid=f"more-{n}", text="?") for n in range(17))
+    queries = Query.objects.in_benchmark(benchmark).order_by("pk")
+    Assignment.objects.bulk_create(
+        Assignment(query=query, holder=ann, state=WorkState.SUBMITTED) for query in queries[:7]
+    )
+    # 7 of 25 are .28, though .28 * 25 is 7.000000000000001
+    assert KINDS["aspects"].waits(Here(benchmark, None), {"share": 0.28}) == ""
+    assert KINDS["aspects"].waits(Here(benchmark, None), {"share": 0.29}) != ""
+
+
+def test_command_lets_a_worker_go_on_that_has_the_chain(benchmark, monkeypatch) -> None:
+    chain = start(benchmark, 'do = "clean"', claimed=True)
+    monkeypatch.setattr("time.sleep", lambda _: Chain.objects.update(status=RunStatus.CANCELLED))
+    assert run("garden", "--resume")["status"] == "cancelled"
+    assert chain.steps.get().works == []
+
+
+def test_a_harness_that_is_none_has_no_forecast_and_fails_with_words(benchmark) -> None:
+    plan = '[[step]]\ndo = "answers"\nharness = "tall"'
+    with endpoints.practice_if_unconfigured("answerer"):
+        assert [told for _, told in verbs.forecast_plan(benchmark, plan)] == [{}]
+        chain = drive(start(benchmark, 'do = "answers"\nharness = "tall"'))
+    assert (chain.status, chain.error) == ("failed", "The harnesses are short, long, cited.")
+
+
+@pytest.mark.parametrize("value", ["nan", '"\\u0000"'])
+def test_what_the_database_cannot_keep_is_refused(benchmark, value: str) -> None:
+    with pytest.raises(Refused, match="numbers, words"):
+        start(benchmark, f'do = "clean"\noptions = {{ x = {value} }}')
+    with pytest.raises(Refused, match="dollars and cents"):
+        start(benchmark, 'do = "clean"', budget_usd=Decimal("1e30"))
 
 
 def test_forecast_says_what_is_known_and_keeps_nothing(benchmark, tmp_path, capsys) -> None:

@@ -16,7 +16,9 @@ from evaluation.pipelines.models import PipelineRun
 from evaluation.pipelines.running import carry_on, take_turn
 from evaluation.scores.models import ScoreSheet
 from kit.errors import Refused
+from kit.runs.moves import cancel_run
 from llm import endpoints
+from llm.models import Account, to_units
 from tests.corpus.reranking.room import Room, make_room
 from tests.debate.answering import answering
 from tests.llm.stub import status
@@ -162,6 +164,23 @@ def test_the_budget_is_for_all_steps(room, settings) -> None:
     assert run.status == "done"
     assert budgets == [Decimal("2.50"), Decimal("2.50")]  # practice costs nothing
     assert verbs.spent(run) == 0
+
+
+def test_a_step_begun_anew_has_what_the_cancelled_one_left(room) -> None:
+    with endpoints.practice_if_unconfigured("judge"):
+        run = start(room, "v1", budget_usd=Decimal("2.50"))
+        child = verbs.begin(run, run.steps[0])
+        run.steps[0]["child"] = child.pk
+        run.hold(steps=run.steps)
+        Account.objects.filter(pk=child.account_id).update(spent_units=to_units(Decimal("0.30")))
+        cancel_run(run=child, actor=None)
+        assert carried(run).status == "failed"
+        verbs.resume(run=run, actor=None)
+        assert verbs.spent(run) == Decimal("0.30")
+        assert run.claim()
+        assert carried(run).status == "done"
+    # 2.50 - 0.30
+    assert ExpansionRun.objects.latest("pk").budget_usd == Decimal("2.20")
 
 
 def test_what_cannot_be_is_refused(room) -> None:
