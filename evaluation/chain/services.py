@@ -78,7 +78,9 @@ def start_chain(
 def cancel_chain(*, run: Chain, actor: User | None) -> None:
     """Begin no further step; what the present one works on goes on, and is stopped on its page."""
     with transaction.atomic():
-        if not run.move(RunStatus.CANCELLED, waits_for=""):
+        over = (RunStatus.DONE, RunStatus.CANCELLED)
+        sources = [each for each in RunStatus.values if each not in over]
+        if not run.move(RunStatus.CANCELLED, sources=sources, waits_for=""):
             raise Refused("This chain is over already.")
         note(run, actor, "cancel chain")
 

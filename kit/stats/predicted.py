@@ -14,6 +14,9 @@ SHARES = "prediction-powered, Wilson by stratum, combined (MOVER)"
 MEANS = "prediction-powered (PPI++), Student's t"
 # A stratum with fewer of people's labels is joined to the next one: one label shows no spread.
 _LEAST = 2
+# A grade of the machine of which people said nothing: where it holds more than this share of the
+# items, what they said of the others says nothing of the whole.
+_UNSEEN = 0.05
 
 
 @dataclass(frozen=True)
@@ -39,14 +42,16 @@ def corrected_mean(strata: Sequence[Stratum], *, confidence: float = 0.95) -> Me
     The items are all there are, so the interval has the finite population's correction. Shares
     of 0 and 1 with t = 0 have Wilson's interval by stratum on n_h / (1 - n_h / N_h), combined as
     by Newcombe (1998): it keeps a width where nobody found an error. Else Student's t. `n` counts
-    people's labels. No value where the strata hold no item or nobody labelled one, no interval
-    where nothing shows the spread.
+    people's labels. No value where the strata hold no item, where grades of the machine that nobody
+    looked at hold more than a twentieth of the items, no interval where nothing shows the spread.
     """
-    strata = _joined([each for each in strata if each.size])
     n = sum(len(each.pairs) for each in strata)
-    if not n:
-        return Mean(0)
     whole = sum(each.size for each in strata)
+    seen = {each.graded for each in strata if each.pairs}
+    unseen = sum(each.size for each in strata if each.graded not in seen)
+    if not n or unseen > _UNSEEN * whole:
+        return Mean(n)
+    strata = _joined([each for each in strata if each.size])
     weight = np.array([each.size / whole for each in strata])
     drawn = np.array([len(each.pairs) for each in strata], dtype=float)
     open_share = 1 - drawn / np.array([each.size for each in strata])

@@ -144,3 +144,12 @@ def test_the_truth_is_inside_as_often_as_said_for_eleven_judges(shared) -> None:
         coverage, width = simulated(grade, truth, seed=7)
         assert 0.94 <= coverage <= 0.96, file.name
         assert width <= 0.92 * alone, file.name
+
+
+def test_people_who_saw_one_grade_alone_say_nothing_of_the_others() -> None:
+    """1,000 pairs that machines call irrelevant, of which nobody saw one, and 10 relevant ones,
+    all confirmed: not 100 % of 1,010."""
+    confirmed = Stratum(10, 1.0, [(1.0, 1.0)] * 10)
+    assert corrected_mean([Stratum(1_000, 0.0, []), confirmed]).value is None
+    # A remainder of a twentieth at most is joined to its neighbour.
+    assert corrected_mean([Stratum(1, 0.0, []), Stratum(20, 1.0, [(1.0, 1.0)] * 5)]).value == 1.0

@@ -7,6 +7,7 @@ from corpus.judgments.services import (
     withdraw_judgment,
 )
 from corpus.models import Judgment, Source, Status
+from kit.health.logs import run_now
 from kit.models import Event
 from tests.factories import make_benchmark, make_gold, make_passage, make_query, make_user
 
@@ -118,8 +119,10 @@ def test_label_costs_one_look_and_two_rows(pair, django_assert_num_queries) -> N
     query, passage = pair
     str(query.domain.benchmark)  # what the caller has read already
     fields = {"label": 1, "source": Source.DEBATE, "provenance": {}, "held": True}
+    token = run_now.set("debate.run 1")  # nobody asks whether the benchmark is archived
     with django_assert_num_queries(5):  # savepoint, look, label, event, release
         record_judgment(query=query, passage=passage, **fields)
+    run_now.reset(token)
 
 
 def test_superseded_label_says_by_which(pair) -> None:

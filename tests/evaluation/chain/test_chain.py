@@ -198,6 +198,15 @@ def test_step_that_cannot_begin_fails_the_chain_and_goes_on_when_resumed(benchma
     assert chain.steps.get().state == StepState.RUNNING
 
 
+def test_chain_whose_plan_cannot_be_carried_out_can_be_given_up(benchmark) -> None:
+    chain = drive(start(benchmark, 'do = "pool"\ndepth = 3'))
+    assert chain.status == "failed"
+    verbs.cancel_chain(run=chain, actor=None)
+    assert chain.status == "cancelled"
+    with pytest.raises(Refused, match="over already"):
+        verbs.cancel_chain(run=chain, actor=None)
+
+
 def test_nothing_begins_where_the_lease_was_lost(benchmark) -> None:
     chain = start(benchmark, 'do = "clean"', claimed=True)
     Chain.objects.filter(pk=chain.pk).update(fence=chain.fence + 1)
