@@ -68,7 +68,8 @@ class Outcome:
     """A verdict on one debate, with the ledger call behind each (round, agent) turn.
 
     `failure` is set where a call brought no answer; `replaced` names the model that answered a
-    turn where the agent's own would not.
+    turn where the agent's own would not. Of an aspect `asked` is the text and version that the
+    models read: its author may have written it anew since.
     """
 
     debate_id: int
@@ -76,6 +77,7 @@ class Outcome:
     calls: Mapping[tuple[int, str], int] = field(default_factory=dict)
     failure: LLMError | None = None
     replaced: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    asked: tuple[str, int] | None = None
 
 
 def store_outcomes(*, run: DebateRun, outcomes: Sequence[Outcome]) -> int:
@@ -103,8 +105,11 @@ def _still_waiting(run: DebateRun, outcomes: Sequence[Outcome]) -> list[tuple[De
     if run.pool.of_aspects:
         debates = debates.select_related("aspect__query__domain__benchmark", "passage")
     ended = [(debate, by_debate[debate.pk]) for debate in debates]
-    for debate, _ in ended:
+    for debate, outcome in ended:
         debate.run = run  # which is at hand, and read by nobody again for each debate
+        if debate.aspect is not None and outcome.asked is not None:
+            # In memory: label and case are about what was asked.
+            debate.aspect.content, debate.aspect.version = outcome.asked
     return ended
 
 

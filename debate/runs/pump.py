@@ -142,7 +142,10 @@ class Pump(CallPump[Debate, Outcome]):
             instead=self.run.config.get("instead"),
             more=self.more.get(item.pk),
         )
-        return await calls.verdict(self.rule, self.key)
+        outcome = await calls.verdict(self.rule, self.key)
+        if item.aspect is None:
+            return outcome
+        return replace(outcome, asked=(item.aspect.content, item.aspect.version))
 
     def store(self, results: Sequence[Outcome]) -> int:
         """Labels, cases and turns of a group."""

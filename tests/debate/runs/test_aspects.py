@@ -1,5 +1,6 @@
 """Debates on aspects (docs/protocol.md X06): from a gap to gold that an expert confirms."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -31,6 +32,7 @@ from debate.models import Debate, DebateRun
 from debate.runs.configuration import RunConfig
 from debate.runs.forecast import forecast_run
 from debate.runs.planning import pairs_left, plan_run
+from debate.runs.pump import PairCalls
 from debate.runs.services import start_run
 from kit.errors import Refused
 from llm import endpoints
@@ -266,6 +268,24 @@ def test_a_label_stays_about_the_text_that_was_asked_about(garden) -> None:
     ]
     access = enter(expert, garden.slug)
     assert all(each.is_stale for each in candidates_of(access, proposals(garden)))
+
+
+def test_an_aspect_reworded_while_models_argue_gets_no_label_of_its_new_words(
+    garden, monkeypatch
+) -> None:
+    verdict = PairCalls.verdict
+
+    async def reworded(self: PairCalls, *args: Any) -> Any:
+        found = await verdict(self, *args)
+        change = Aspect.objects.filter(k=1).update
+        await asyncio.to_thread(change, content="Something else.", version=2)
+        return found
+
+    monkeypatch.setattr(PairCalls, "verdict", reworded)
+    debated(garden)
+    assert set(SupportLabel.objects.values_list("aspect_version", flat=True)) == {1}
+    # Voters are shown what the models argued about.
+    assert "Something else." not in json.dumps(EscalationCase.objects.get().snapshot)
 
 
 def test_one_aspect_a_passage_conflicts_wait_for_the_expert(garden) -> None:
