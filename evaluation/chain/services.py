@@ -105,8 +105,9 @@ def begin_again(*, run: Chain, actor: User | None) -> None:
         runs = step.runs()
         if any(not each.is_over and each.status != RunStatus.PAUSED for each in runs):
             raise Refused("Its runs still work. Cancel them on their page first.")
-        if step.state == StepState.RUNNING:  # else they are counted already
-            step.spent_usd += sum(map(_spent, runs), Decimal(0))
+        if step.state == StepState.MEASURING or not problem_of(runs):
+            raise Refused("Nothing went wrong with this step: the chain goes on with it by itself.")
+        step.spent_usd += sum(map(_spent, runs), Decimal(0))
         _keep(
             step,
             state=StepState.WAITING,
