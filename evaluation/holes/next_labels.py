@@ -22,7 +22,7 @@ from django.db.models.functions import Length
 from annotate.candidates.reading import proposals
 from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel, VotingPlan
 from corpus.lists import unused_name
-from corpus.models import Benchmark, Pool, PoolEntry
+from corpus.models import Benchmark, CorpusVersion, Pool, PoolEntry
 from debate.models import Debate, DebateStatus
 from debate.runs.trajectories import trajectories_in
 from kit import audit
@@ -212,13 +212,16 @@ def as_table(chosen: Sequence[NextLabel]) -> ReportTable:
 
 
 def _open(benchmark: Benchmark) -> QuerySet[PoolEntry]:
-    """Proposals without a label (of the practice model does not count), gold or case."""
+    """Proposals of the current corpus version without a label (of the practice model does not
+    count), gold or case: a pool is of one version."""
+    version = CorpusVersion.objects.current(benchmark)
     own = {"aspect__query": OuterRef("query"), "aspect__k": OuterRef("aspect")}
     here = {"passage": OuterRef("passage")}
     judged = SupportLabel.objects.standing().filter(practice=False, **own, **here)
     gold = GoldPassage.objects.standing().filter(query=OuterRef("query"), **here)
     cases = EscalationCase.objects.filter(**own, **here)
     rows = proposals(benchmark).filter(~Exists(judged), ~Exists(gold), ~Exists(cases))
+    rows = rows.filter(pool__corpus_version=version.key if version else None)
     rows = rows.filter(passage__text__isnull=False).select_related("passage", "pool")
     return rows.defer("passage__text").order_by("pk")
 
