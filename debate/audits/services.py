@@ -12,6 +12,7 @@ from annotate import keyed
 from annotate.models import CaseKind, CaseStatus, EscalationCase, SupportLabel, VoteSlot
 from annotate.plans.services import as_shown
 from annotate.voting.cases import open_case
+from corpus.judgments.services import lock_queries
 from corpus.models import Benchmark, Judgment, Source
 from debate.escalation import ORIGIN, asked_of
 from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatus, RunKind
@@ -230,6 +231,7 @@ def _by_error(
 def _open_cases(sample: AuditSample, keys: Sequence[int]) -> None:
     found = Debate.objects.select_related("query__domain__benchmark", "passage", "aspect")
     rows = found.in_bulk(keys)
+    lock_queries(each.query_id for each in rows.values())  # in one order, not as they were drawn
     items = []
     for debate in (rows[key] for key in keys):
         # The pair without any position: shaped as every case is (annotate.voting.snapshot).

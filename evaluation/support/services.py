@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from corpus.lists import is_key
 from corpus.models import Benchmark, Passage
 from evaluation.agents.models import AgentRun, AgentState
 from evaluation.rag.models import RagRun
@@ -31,7 +32,7 @@ from evaluation.support.protocol.judging import (
 )
 from evaluation.support.splitting import Sentences, Split, before, splits
 from kit.errors import Refused
-from kit.runs.models import RunGroup, RunStatus, begin
+from kit.runs.models import OVER, RunGroup, RunStatus, begin
 from kit.runs.moves import note, retry_items
 from kit.runs.sharing import cut
 from llm.endpoints import Endpoint, fence_key, in_role
@@ -57,7 +58,7 @@ def unsaved_set(benchmark: Benchmark, source: str, per_sentence: int | None = No
     kind, _, number = source.partition(":")
     if per_sentence is not None and not 1 <= per_sentence <= MOST_PER_SENTENCE:
         raise Refused(f"Give 1 to {MOST_PER_SENTENCE}, or nothing.", field="per_sentence")
-    key = int(number) if number.isascii() and number.isdigit() and len(number) < 16 else 0
+    key = int(number) if is_key(number) else 0
     found = SupportSet(benchmark=benchmark, per_sentence=per_sentence)
     if source == "references":
         found.kind, found.name = SetKind.REFERENCE, "reference answers"
@@ -103,7 +104,8 @@ def start_support(
     check_sampling(temperature, reasoning_effort)
     endpoint = in_role(endpoint, ROLE)
     check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
-    if of.pk and not of.is_split:
+    # Where the first judge was given up before it had split the answers, the next one does.
+    if of.pk and not of.is_split and of.runs.exclude(status__in=OVER).exists():
         raise Refused("The first judge of these answers has not begun yet; wait for it.")
     if not of.pk and next(splits(of), None) is None:
         raise Refused("There is no answer to judge.", field="source")

@@ -15,6 +15,7 @@ from annotate.models import CaseKind, CaseStatus, EscalationCase
 from annotate.voting.cases import open_case
 from corpus.computing.config import Setting
 from corpus.judgments.models import PEOPLE
+from corpus.judgments.services import lock_queries
 from corpus.lists import unused_name
 from corpus.models import Benchmark, CorpusVersion, Judgment, RetrievalRun
 from corpus.versions.services import stored
@@ -233,7 +234,9 @@ def ask_people(*, run: TrainingRun, size: int, seed: int, actor: User | None) ->
             )
         related = TrainingDocument.objects.select_related("item__query__domain", "passage")
         asked = []
-        for each in related.filter(pk__in=drawn).order_by("pk"):
+        found = list(related.filter(pk__in=drawn).order_by("pk"))
+        lock_queries(each.item.query_id for each in found)  # in one order, whatever was drawn
+        for each in found:
             case = _case(each)
             if case.kind == CaseKind.AUDIT:  # else somebody opened one just now
                 each.case = case

@@ -128,7 +128,7 @@ def test_the_truth_is_inside_as_often_as_said_for_eleven_judges(shared) -> None:
     that people grade 2 or more (docs/measurements.md)."""
     folder = shared / "llmjudge"
     if not folder.is_dir():
-        pytest.skip("Needs the LLMJudge labels.")
+        pytest.skip("../shared/data/llmjudge, the labels of eleven judges, is not here.")
     people = read_labels(folder / "human_test_qrels.txt")
     truth = np.array([label >= 2 for label in people.values()], dtype=float)
     # As many labels without a judge: one stratum, drawn at once.

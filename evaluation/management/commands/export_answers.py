@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from corpus.lists import is_key
 from corpus.management.named import benchmark_named
 from evaluation.support.exchange import export_answers
 from evaluation.support.protocol.shapes import SHAPES
@@ -28,7 +29,7 @@ class Command(BaseCommand):
         kind, _, number = source.partition(":")
         try:
             if kind == "set":
-                key = int(number) if number.isdigit() else 0
+                key = int(number) if is_key(number) else 0
                 of = benchmark.support_sets.filter(pk=key).first()
                 if of is None:
                     raise CommandError("There is no such set of answers here.")
