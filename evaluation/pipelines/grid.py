@@ -93,7 +93,13 @@ def ways_of(runs: Sequence[RetrievalRun]) -> dict[int, Way]:
             found = Way(before.retriever, f"{before.method}, hybrid with {names}")
         return known.setdefault(run.pk, found)
 
-    return {run.pk: way(run) for run in runs}
+    found: dict[int, Way] = {}
+    for run in runs:
+        made = way(run)
+        # Two that differ in more than a name says, such as in the model, stand apart.
+        is_taken = made in found.values()
+        found[run.pk] = Way(made.retriever, f"{made.method}: {run.name}") if is_taken else made
+    return found
 
 
 def our_grid(sheet: ScoreSheet) -> ReportTable:

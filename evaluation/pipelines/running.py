@@ -1,23 +1,22 @@
 """Carrying a pipeline on: its steps behind one another, each by the workers of its own kind."""
 
-import contextlib
 import logging
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 
 from corpus.reranking.tasks import RERANKINGS
 from corpus.tasks import compute_run
 from corpus.wordings.tasks import EXPANSIONS
+from evaluation.background import failures_in_row
 from evaluation.pipelines import plan
 from evaluation.pipelines.models import PipelineRun
 from evaluation.pipelines.services import RERANKS, Child, begin, child_of
-from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
-from kit.runs.models import LostLease, RunStatus, stopping
+from kit.runs.models import RunStatus
 from kit.runs.moves import note
 
 logger = logging.getLogger(__name__)
@@ -43,21 +42,12 @@ def take_turn(run_id: int) -> None:
 
 def carry_on(run: PipelineRun, *, seconds: float | None = None) -> None:
     """Carry a claimed pipeline to its end, or for so many seconds: then it is released."""
-    try:
-        with Heartbeat(run) as heartbeat:
-            _carry_on(run, heartbeat, None if seconds is None else time.monotonic() + seconds)
-    except LostLease:
-        if stopping.is_set():
-            with contextlib.suppress(LostLease):  # it ended, or another worker has it
-                run.release()
-        logger.info("pipeline %s was stopped, given back or taken over", run.pk)
-    except (OperationalError, InterfaceError) as error:
-        logger.warning("pipeline %s waits for the database: %s", run.pk, error)
-    except Refused as refusal:
-        _fail(run, refusal.message)
-    except Exception:  # the job's outermost frame: logged, and told in the row
-        logger.exception("pipeline %s", run.pk)
-        _fail(run, BROKEN)
+    ends_at = None if seconds is None else time.monotonic() + seconds
+    with (
+        failures_in_row(run, broken=BROKEN),
+        Heartbeat(run) as heartbeat,
+    ):
+        _carry_on(run, heartbeat, ends_at)
 
 
 def _carry_on(run: PipelineRun, heartbeat: Heartbeat, ends_at: float | None) -> None:
@@ -102,8 +92,3 @@ def _stop(run: PipelineRun, step: dict[str, Any], child: Child) -> None:
         run.finish(RunStatus.FAILED, error=words.strip())
     else:
         run.pause(error=words.strip())
-
-
-def _fail(run: PipelineRun, message: str) -> None:
-    with contextlib.suppress(LostLease):
-        run.finish(RunStatus.FAILED, error=message)

@@ -88,6 +88,13 @@ def test_ways_say_what_was_done_to_whose_lists(room) -> None:
     assert named[words] == grid.Way("TF-IDF", words)
     assert named["DIVER (v1)"] == grid.Way("TF-IDF", f"{words}, hybrid with BM25, pointwise")
     assert named["DIVER (v3)"] == grid.Way("BM25", "DIVER (v3), expanded, groupwise")
+    # Another model may have done the same: its figures do not take the place of the first's.
+    last = RetrievalRun.objects.get(name="DIVER (v3)")
+    last.pk, last.name = None, "by another model"
+    last.save()
+    assert len(set(grid.ways_of(list(RetrievalRun.objects.order_by("pk"))).values())) == (
+        RetrievalRun.objects.count()
+    )
 
 
 def test_the_grid_holds_the_means_of_the_leaderboard(room) -> None:
