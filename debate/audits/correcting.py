@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 from annotate.models import CaseStatus
 from corpus.models import Judgment
 from debate.audits.services import audited_name, audited_status, is_untouched
-from debate.models import AuditItem, DebateRun, RunKind
+from debate.models import AuditItem, Debate, DebateRun, RunKind
 from debate.references import GOLD, Reference
 from kit.lists.report_tables import Cell, ReportTable, percent, text
 from kit.stats.predicted import Stratum, corrected_mean
@@ -87,15 +87,17 @@ def _read(runs: Sequence[DebateRun]) -> tuple[dict[_Kind, int], dict[_Kind, list
     """The size of each stratum, and what people said of those drawn from it."""
     sizes: dict[_Kind, int] = {}
     found: dict[_Kind, list[int]] = {}
-    for run in runs:
-        items = AuditItem.objects.filter(sample__run=run)
-        decided = dict(
-            items.filter(case__status=CaseStatus.CLOSED).values_list("debate", "case__label")
-        )
-        if not decided:
-            continue
+    closed = AuditItem.objects.filter(sample__run__in=runs, case__status=CaseStatus.CLOSED)
+    decided = dict(closed.values_list("debate", "case__label"))
+    known = set(closed.values_list("sample__run", flat=True))
+    used = [run for run in runs if run.pk in known]
+    for place, run in enumerate(used, start=1):
         pairs = run.debates.filter(status=audited_status(run)).annotate(gold=_in_gold(run))
-        drawn = Q(pk__in=items.values("debate"))
+        # A pair counts once: as the last of these runs labelled it.
+        later = Debate.objects.filter(run__in=used[place:], label__isnull=False)
+        same = {name: OuterRef(name) for name in ("query", "passage")}
+        pairs = pairs.exclude(Exists(later.filter(**same))) if used[place:] else pairs
+        drawn = Q(pk__in=AuditItem.objects.filter(sample__run=run).values("debate"))
         counted = pairs.filter(drawn | is_untouched()).order_by().values_list("label", "gold")
         for label, gold, count in counted.annotate(n=Count("pk")):
             sizes[_Kind(run.pk, label or 0, gold)] = count

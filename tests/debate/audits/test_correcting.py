@@ -6,9 +6,9 @@ import pytest
 
 from annotate.models import CaseStatus, EscalationCase
 from corpus.models import CorpusVersion, Passage, Pool
-from debate.audits.correcting import corrected_sheet
+from debate.audits.correcting import corrected_holes, corrected_sheet
 from debate.audits.services import audit_sheet, audited, draw_audit
-from debate.models import Debate
+from debate.models import AuditItem, Debate
 from kit.errors import Refused
 from kit.stats.predicted import Stratum, corrected_mean
 from tests.annotate.world import hx, make_world, masked, signed_in
@@ -106,6 +106,33 @@ def test_gold_of_a_cleaned_version_is_no_hole(world) -> None:
     decide(audit_of(run, world, 4), {})
     # Of four relevant ones two are what became of gold.
     assert [cells(run)[name][1].value for name in ("are relevant", "are holes")] == [4, 2]
+
+
+def test_a_pair_that_two_runs_labelled_is_one_hole(world) -> None:
+    first = run_of(world, 8, 4)
+    decide(audit_of(first, world, 6), {})
+    again = make_run(world.benchmark, status="done", kind="debate")
+    for each in first.debates.filter(label=1).order_by("pk")[:5]:
+        pair = {"query": each.query, "passage": each.passage}
+        make_debate(again, "agreed", label=1, round=1, **pair)
+    pairs = run_of(world, 2, 0).debates.all()
+    pairs.update(run=again)
+    decide(audit_of(again, world, 2), {})
+    ((_, whole, raw, *_),) = corrected_holes([first, again]).rows
+    # Of the second run as many as are untouched by people; of the first those that it alone has.
+    assert raw.value <= 10
+    assert whole.value == len({(d.query_id, d.passage_id) for d in counted([first, again])})
+
+
+def counted(runs: Any) -> Any:
+    """Debates that the latest run has of each pair, judged by nobody or in that run's own audit."""
+    found = {}
+    for run in runs:
+        for each in run.debates.all():
+            found[each.query_id, each.passage_id] = each
+    own = set(AuditItem.objects.values_list("debate", flat=True))
+    known = set(EscalationCase.objects.values_list("query", "passage"))
+    return [each for pair, each in found.items() if each.pk in own or pair not in known]
 
 
 def test_what_a_filter_lost_is_estimated(world) -> None:
