@@ -66,8 +66,9 @@ def unqualified_domains(access: Access, plan: VotingPlan | None = None) -> list[
 
 def judgeable_by(voter_id: int, domains: Collection[int]) -> QuerySet[EscalationCase]:
     """Open cases of these domains whose pair this person neither made gold, labelled in a panel
-    nor judged in a batch."""
+    nor judged in a batch; none of an aspect that was removed, until it is restored."""
     cases = EscalationCase.objects.open().of_voters().filter(query__domain__id__in=domains)
+    cases = cases.filter(aspect__removed_at=None)
     cases = cases.exclude(knows_pair(voter_id)).exclude(labelled_in_panel_by(voter_id))
     return cases.exclude(judged_in_batch_of(voter_id))
 

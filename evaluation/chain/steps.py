@@ -254,7 +254,8 @@ def _middle(span: Any) -> Any:
 
 def _cases(here: Here) -> QuerySet[EscalationCase]:
     debates = Debate.objects.filter(run=here.left["debate"], case__isnull=False)
-    return EscalationCase.objects.filter(pk__in=debates.values("case"))
+    # Of an aspect that was removed since nobody is asked any more.
+    return EscalationCase.objects.filter(pk__in=debates.values("case"), aspect__removed_at=None)
 
 
 def _people_wait(here: Here, settings: Settings) -> str:

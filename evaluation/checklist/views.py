@@ -170,6 +170,7 @@ def _checks(benchmark: Benchmark, url: str, bank: str) -> Step:
 
 def _disputes(benchmark: Benchmark, voters: Counter[int], url: str, people: str) -> Step:
     cases = EscalationCase.objects.in_benchmark(benchmark).of_voters()
+    cases = cases.filter(aspect__removed_at=None)  # else nobody is asked
     rows = cases.order_by().values_list("query__domain", "query__domain__name", "status")
     total = decided = left = 0
     short: dict[str, int] = {}

@@ -35,12 +35,13 @@ Support = Mapping[str, Mapping[int, Sequence[str]]]
 def read_support(view: View, domain: Domain) -> Support:
     """Machine gold of the domain in this corpus version, by query id and aspect.
 
-    Not of what people judge at this moment: a score tells a voter nothing of their case.
+    Not of what people judge at this moment: a score tells a voter nothing of their case. Nor what
+    the practice model says, which fills no gap either.
     """
     undecided = EscalationCase.objects.exclude(status=CaseStatus.CLOSED)
     of_label = undecided.filter(aspect=OuterRef("aspect"), passage=OuterRef("passage"))
     rows = SupportLabel.objects.in_benchmark(view.benchmark).machine_gold()
-    rows = rows.filter(~Exists(of_label), passage__domain=domain)
+    rows = rows.filter(~Exists(of_label), passage__domain=domain, practice=False)
     rows = rows.filter(passage__version_id__in=view.layers).order_by("pk")
     found: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     for qid, k, pid in rows.values_list("aspect__query__qid", "aspect__k", "passage__pid"):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from django.utils import timezone
 
 from annotate.adjudication.services import settle_case, undo_decision
 from annotate.candidates.reading import candidates_of, proposals
@@ -19,6 +20,7 @@ from annotate.models import (
     GoldPassage,
     SupportLabel,
 )
+from annotate.voting.eligibility import waiting_for
 from annotate.voting.services import cast_vote
 from annotate.workspace.gold import undo_verdict
 from corpus.access import enter
@@ -268,6 +270,16 @@ def test_a_label_stays_about_the_text_that_was_asked_about(garden) -> None:
     ]
     access = enter(expert, garden.slug)
     assert all(each.is_stale for each in candidates_of(access, proposals(garden)))
+
+
+def test_nobody_is_asked_about_an_aspect_that_was_removed_until_it_is_back(garden) -> None:
+    debated(garden)
+    access = enter(make_member(garden, "voter", "annotator"), garden.slug)
+    assert waiting_for(access).count() == 1
+    Aspect.objects.filter(k=1).update(removed_at=timezone.now())
+    assert waiting_for(access).count() == 0
+    Aspect.objects.filter(k=1).update(removed_at=None)
+    assert waiting_for(access).count() == 1
 
 
 def test_an_aspect_reworded_while_models_argue_gets_no_label_of_its_new_words(
