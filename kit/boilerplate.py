@@ -17,8 +17,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate, groupby
 from typing import Final, NamedTuple
 
-# Longer lines are sentences, whatever they begin with.
+# Longer lines are sentences, whatever they begin with; in gold, notices of so many words.
 _MAX_LENGTH: Final = 160
+_LONG_NOTICE: Final = 12
 _MARK: Final = re.compile(r"\[\s*edit(?:\s+source)?\s*\]", re.IGNORECASE)
 _DECORATION: Final = " \t\r\n#*>|•·»«›‹–—-:.!…[]()"
 _WHOLE: Final = re.compile(
@@ -69,22 +70,24 @@ _INLINE: Final = re.compile(
 )
 
 
-def is_boilerplate(line: str) -> bool:
-    """Whether the whole line is boilerplate of a page. A blank line is not."""
+def is_boilerplate(line: str, *, is_gold: bool = False) -> bool:
+    """Whether the whole line is boilerplate of a page. A blank line is not; nor is of gold a long
+    notice of rights, with which articles of news agencies end."""
     if len(line) > _MAX_LENGTH:
         return False
     bare = _LINK.sub(r"\1", line).strip(_DECORATION)
     if not bare:
         return bool(_MARK.search(line))
     if _START.match(bare):
-        return True
+        return not is_gold or count_words(bare) < _LONG_NOTICE
     items = [item.strip(_DECORATION) for item in _BETWEEN.split(bare)]
     return all(_WHOLE.fullmatch(item) for item in items if item)
 
 
 def without_boilerplate(text: str) -> str:
-    """The text without lines that are boilerplate by their words, every other line as it is."""
-    return "".join(line for line in text.splitlines(keepends=True) if not is_boilerplate(line))
+    """Gold without lines that are boilerplate by their words, every other line as it is."""
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if not is_boilerplate(line, is_gold=True))
 
 
 def without_menus(text: str) -> str:
@@ -132,6 +135,7 @@ def menu_lines(
     texts: Sequence[str],
     *,
     links: Sequence[float] = (),
+    paragraphs: Collection[int] = (),
     head: bool = True,
     tail: bool = True,
     protected: Collection[str] = (),
@@ -143,8 +147,9 @@ def menu_lines(
     other pages of the site too; `head` and `tail` say which end of the lines is one of the page.
     Before its text a page may have menus, up to the last sign of one; behind it from the first sign
     on; and among its sentences between signs that stand close. A sentence, a list, code, a table, a
-    line with one of the `protected` words (in small letters), and before the text whatever could be
-    a headline, is never one.
+    line with one of the `protected` words (in small letters), a long notice that touches the text,
+    one of the `paragraphs` (places) that has other words than menus have, and before the text
+    whatever could be a headline, is never one.
     """
     lines = [_line(text.rstrip()) for text in texts]
     recurs = [line.text.strip() in recurring and not line.text.endswith(":") for line in lines]
@@ -162,8 +167,12 @@ def menu_lines(
         for place, (line, share, again) in enumerate(zip(lines, shares, recurs, strict=True))
     ]
     stays = [
-        _stays(line, protected) or is_table
-        for line, is_table in zip(lines, _in_tables(lines), strict=True)
+        _stays(line, protected)
+        or is_table
+        or (place in paragraphs and not line.is_clear)
+        # It may be the text's last words.
+        or (line.is_notice and line.size >= _LONG_NOTICE and any(is_content[place - 1 : place + 2]))
+        for place, (line, is_table) in enumerate(zip(lines, _in_tables(lines), strict=True))
     ]
     found = [False] * len(lines)
     for first, last in _outside(is_content):

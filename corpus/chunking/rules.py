@@ -59,7 +59,7 @@ def clean(text: str, *, is_gold: bool = False) -> str:
         text = without_spans(text, inline_boilerplate(text))
     text = _BREAKS.sub("\n", text) if _has_odd_breaks(text) else text
     if "\n" not in text:
-        return "" if is_boilerplate(text) else _SPACES.sub(" ", text).strip()
+        return "" if is_boilerplate(text, is_gold=is_gold) else _SPACES.sub(" ", text).strip()
     text = _paragraphs((without_boilerplate if is_gold else without_menus)(text).split("\n"))
     text = _MANY_BLANKS.sub("\n\n", text)
     return text.strip("\n").rstrip()

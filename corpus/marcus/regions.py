@@ -14,7 +14,7 @@ from kit.boilerplate import edit_marks, is_boilerplate, menu_lines
 # heading nor paragraph. Whole pages stand in one form, and titles in a header.
 _ALWAYS: Final = ("nav", "footer", "button", "select", "noscript", "template")
 _WHERE_SHORT: Final = ("header", "aside", "form")
-_MAX_WORDS: Final = 40
+_MAX_WORDS: Final = 12
 _LONGEST_ELEMENT: Final = 20_000
 _PROSE: Final = re.compile(r"<(?:h[1-6]|p|article|main|table|blockquote|pre)\b", re.IGNORECASE)
 # What ends a line of a page: line breaks, and the tags of blocks.
@@ -25,6 +25,7 @@ _BLOCK: Final = (
 )
 _BREAK: Final = re.compile(rf"\n|{_BLOCK}", re.IGNORECASE)
 _TAG_BREAK: Final = re.compile(_BLOCK, re.IGNORECASE)
+_PARAGRAPH: Final = re.compile(r"<p\b[^<>]*>\Z", re.IGNORECASE)
 _HEADING: Final = re.compile(r"<h[1-6]\b[^<>]*>\Z", re.IGNORECASE)
 _LONGEST_TAG: Final = 200
 # Pages on which a line recurs, and of how few pages fewer; the words of a line that is a sentence.
@@ -71,19 +72,25 @@ def boilerplate_spans(text: str) -> Spans:
         spans += [
             (start, end)
             for name, start, end in elements(text, (*_ALWAYS, *_WHERE_SHORT))
-            if name in _ALWAYS
-            or (
-                end - start <= _LONGEST_ELEMENT
-                and not _between(prose, start, end)
-                and _between(words, start, end) <= _MAX_WORDS
-            )
+            if _may_go(name, start, end, prose, words)
         ]
     spans += [
         (start, end)
         for start, end in _between_breaks(text, _BREAK)
-        if is_boilerplate(_TAG.sub("", text[start:end]))
+        if is_boilerplate(_TAG.sub("", text[start:end]), is_gold=True)
     ]
     return Spans(spans)
+
+
+def _may_go(name: str, start: int, end: int, prose: Sequence[int], words: Sequence[int]) -> bool:
+    """Whether an element holds no words of what the page says."""
+    if name == "footer":  # that prose stands behind is the end of a part of it
+        return not prose or prose[-1] < end
+    return name in _ALWAYS or (
+        end - start <= _LONGEST_ELEMENT
+        and not _between(prose, start, end)
+        and _between(words, start, end) <= _MAX_WORDS
+    )
 
 
 def menu_spans(
@@ -101,7 +108,13 @@ def menu_spans(
         links.append(share)
         spans.append(span)
     found = menu_lines(
-        lines, links=links, head=head, tail=tail, protected=protected, recurring=recurring
+        lines,
+        links=links,
+        paragraphs={n for n, (start, _) in enumerate(spans) if _opens(_PARAGRAPH, text, start)},
+        head=head,
+        tail=tail,
+        protected=protected,
+        recurring=recurring,
     )
     return [span for span, is_menu in zip(spans, found, strict=True) if is_menu]
 
@@ -122,7 +135,7 @@ def page_lines(text: str) -> list[tuple[str, float, Span]]:
         if not (size := _between(words, start, end)):
             continue
         line = " ".join(bare[start:end].split()) if is_markup else bare[start:end].rstrip()
-        if _HEADING.search(text, max(0, start - _LONGEST_TAG), start):
+        if _opens(_HEADING, text, start):
             line = f"# {line}"
         found.append((line, _between(linked, start, end) / size, (start, end)))
     return found
@@ -155,6 +168,11 @@ def tables(text: str) -> Spans:
     """Rows of tables, in Markdown, between tabs, or in HTML."""
     spans = [match.span() for match in _TABLE.finditer(text)]
     return Spans(spans + [match.span() for match in _TABLE_ELEMENT.finditer(text)])
+
+
+def _opens(tag: re.Pattern[str], text: str, place: int) -> bool:
+    """Whether such a tag ends at this place."""
+    return tag.search(text, max(0, place - _LONGEST_TAG), place) is not None
 
 
 def _starts(pattern: re.Pattern[str], text: str) -> list[int]:

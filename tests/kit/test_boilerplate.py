@@ -56,6 +56,28 @@ def menus_of(text: str, **options: Any) -> list[str]:
     ]
 
 
+def test_the_last_words_of_gold_may_be_a_long_notice() -> None:
+    """Articles of news agencies end so; what is as long in a footer goes, and a short one too."""
+    notice = (
+        "© 2019 Associated Press. All Rights Reserved. This material may not be published, "
+        "broadcast, rewritten, or redistributed."
+    )
+    page = "\n".join([*MENU, *ARTICLE, notice, *TEASERS, "Share", notice.replace("19", "20")])
+    assert notice in without_boilerplate(page)
+    assert notice in clean(notice, is_gold=True)
+    assert notice not in without_menus(page)
+    assert menus_of(page) == [*MENU, *TEASERS, "Share", notice.replace("19", "20")]
+
+
+def test_paragraphs_of_gold_are_no_menu_unless_they_have_its_words() -> None:
+    headline = TEASERS[1]
+    places = {PAGE.split("\n").index(line) for line in (headline, "Related")}
+    assert menus_of(PAGE, paragraphs=places) == [
+        *MENU,
+        *(line for line in TEASERS if line != headline),
+    ]
+
+
 def article(number: int) -> list[str]:
     """Other sentences of the same kind."""
     words = (

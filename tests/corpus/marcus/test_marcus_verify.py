@@ -157,6 +157,20 @@ def test_scripts_and_menus_of_a_page_are_no_text() -> None:
     assert not verify(page, "Ferns have no seeds.").violations
 
 
+def test_of_a_page_neither_quotations_nor_the_ends_of_its_parts_may_go() -> None:
+    """A side bar with a sentence, and a footer that the text goes on behind, are text."""
+    quotation = "Ferns behave as if nobody had ever told them that seeds would be more convenient"
+    page = (
+        f"<html><body><nav>More</nav><p>Ferns have no seeds.</p><aside>{quotation}</aside>"
+        "<div><footer>Drawn by hand</footer></div><aside>Our shop</aside><p>They have spores.</p>"
+        "<footer>An imprint of words</footer></body></html>"
+    )
+    answer = f"Ferns have no seeds.\n{quotation}\nDrawn by hand\nThey have spores."
+    assert not verify(page, answer).violations
+    for words in (quotation, "Drawn by hand"):
+        assert verify(page, answer.replace(words, "")).violations
+
+
 def test_furniture_may_go_and_mended_characters_are_listed_as_such() -> None:
     source = "Jump to content\nThe caf\ufffd opened in 1901.\nPrivacy policy | About us"
     verdict = verify(source, "The café opened in 1901.")
