@@ -41,6 +41,8 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
 class RerankForm(forms.Form):
     """Which run is reranked, how, by whom, for how much."""
 
+    first: Final = ("source", "second", "endpoint", "depth", "mix", "budget_usd")
+
     def __init__(self, *args: Any, method: str, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.method = method

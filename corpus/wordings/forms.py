@@ -45,6 +45,8 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
 class ExpansionForm(forms.Form):
     """Who words the queries, with which retriever, how, for how much."""
 
+    first: Final = ("retriever", "endpoint", "profile", "rounds", "budget_usd")
+
     def __init__(self, *args: Any, method: str, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.method = method

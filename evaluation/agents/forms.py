@@ -1,6 +1,6 @@
 """Forms that set up runs of search agents and of judges."""
 
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 
@@ -17,6 +17,8 @@ from llm.prompts import TOKENIZERS
 
 class AgentForm(forms.Form):
     """Which agent searches what with which retriever, for how much."""
+
+    first: Final = ("retriever", "rounds", "domain", "sample", "endpoint", "budget_usd")
 
     name = forms.CharField(max_length=190, required=False, help_text="Empty: named by its parts.")
     guest = forms.CharField(

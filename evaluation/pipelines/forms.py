@@ -1,6 +1,6 @@
 """The form of a pipeline."""
 
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 
@@ -19,6 +19,8 @@ DEPTH = Setting(int, 100, 1, 1000)
 
 class PipelineForm(forms.Form):
     """Which version on which retriever, by whom, for how much."""
+
+    first: Final = ("preset", "retriever", "expander", "reranker", "budget_usd")
 
     preset = forms.ChoiceField(label="Version", choices=plan.CHOICES)
 

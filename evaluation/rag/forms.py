@@ -1,6 +1,6 @@
 """Forms that set up runs of generated answers, and their grading."""
 
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 
@@ -17,6 +17,8 @@ from llm.ledger.accounts import budget_field, effort_field
 
 class RagForm(forms.Form):
     """Who answers from what, and for how much."""
+
+    first: Final = ("runs", "baselines", "harness", "k", "endpoint", "budget_usd")
 
     name = forms.CharField(max_length=190, required=False, help_text="Empty: named by its parts.")
     runs = forms.ModelMultipleChoiceField(

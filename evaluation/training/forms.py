@@ -35,6 +35,8 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
 class TrainingForm(forms.Form):
     """What is graded, taken and written, by whom, for how much."""
 
+    first: Final = ("source", "domain", "endpoint", "positives", "negatives", "budget_usd")
+
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         runs = runs_of(benchmark)

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
+from django.utils.safestring import mark_safe
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -32,7 +33,12 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     codes = htmx.submit(form, factor.set_up, user=person, salt=salt)
     if codes is None:
         secret, link = factor.app_secret(salt), factor.app_link(salt, person, request.get_host())
-        return _page(request, form=form, secret=secret, link=link)
+        import segno  # slow to load, and seldom asked for
+
+        # Four pixels a square, on white: an app on a phone reads it off a dark page, too.
+        drawn = segno.make(link, micro=False).svg_inline(scale=4, light="#fff")
+        picture = mark_safe(drawn)  # noqa: S308 (squares, and nothing of what the link says)
+        return _page(request, form=form, secret=secret, link=link, picture=picture)
     del request.session[_SHOWN]
     request.session[factor.PASSED] = True
     _end_others(request)

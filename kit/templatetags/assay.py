@@ -10,7 +10,7 @@ from typing import Any
 
 from django import template
 from django.conf import settings
-from django.forms import BoundField
+from django.forms import BaseForm, BoundField
 from django.templatetags.static import static
 from django.urls import get_script_prefix, reverse
 from django.utils import timezone
@@ -229,6 +229,20 @@ def words(text: str | None) -> int:
 def is_group(field: BoundField) -> bool:
     """Whether a form field is a set of radios or checkboxes, which needs fieldset and legend."""
     return bool(field.field.widget.use_fieldset)
+
+
+@register.filter
+def of_most(form: BaseForm) -> list[BoundField]:
+    """The fields that most people set: those that the form's `first` names, by default all."""
+    first = getattr(form, "first", None)
+    return [each for each in form.visible_fields() if first is None or each.name in first]
+
+
+@register.filter
+def of_few(form: BaseForm) -> list[BoundField]:
+    """The other fields, which stand under Advanced."""
+    shown = {each.name for each in of_most(form)}
+    return [each for each in form.visible_fields() if each.name not in shown]
 
 
 @register.filter

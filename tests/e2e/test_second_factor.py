@@ -48,7 +48,7 @@ def test_an_admin_sets_up_the_factor_and_comes_back_with_it(strict: Assay, visit
     # Nothing of the benchmark is shown before.
     page.goto(f"{strict.url}/b/garden-weather/")
     expect(page.get_by_text("asks staff and admins for a second factor")).to_be_visible()
-    secret = page.get_by_label("Type this secret").input_value()
+    secret = page.get_by_label("type this secret").input_value()
     assert axe(page) == []
     page.get_by_label("Code").fill("123")
     page.get_by_role("button", name="Set up").click()

@@ -5,6 +5,7 @@ import json
 from threading import Thread
 
 import pytest
+import segno
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -63,6 +64,9 @@ def test_a_factor_is_set_up_by_a_code_and_its_recovery_codes_are_shown_once(ann,
     secret, salt = page.context["secret"], client.session["second_factor_shown"]
     assert f"secret={secret}&amp;issuer=Assay" in one_line(page)
     assert len(base64.b32decode(secret)) == 20
+    assert segno.make(page.context["link"], micro=False).svg_inline(scale=4, light="#fff") in (
+        page.content.decode()
+    )
     wrong = client.post(reverse("second-factor"), {"code": "000000000"})
     assert (wrong.status_code, wrong.context["secret"]) == (422, secret)
     assert not SecondFactor.objects.exists()
