@@ -163,7 +163,8 @@ class _Turn:
         others = {key: each for key, each in rows.items() if each[1] + _FORGOTTEN_S > now}
         mine = others.pop(name, None)
         # A run that comes, or comes again, owes nothing and is owed nothing.
-        self._had, self._until = mine or (min((had for had, _ in others.values()), default=0.0), 0)
+        least = min((had for had, _ in others.values()), default=0.0)
+        self._had, self._until = mine or (least, 0.0)
         self._first = min((had for had, until in others.values() if until > now), default=inf)
         same = sum(key.startswith(f"{who.scope}/") for key in others) if who.scope else 0
         self._weight = who.weight / (1 + same)

@@ -135,10 +135,10 @@ def due_runs() -> list[tuple[type[TrackedRun], int, bool, int]]:
         of, has_own = model.of_benchmark, any(f.name == "priority" for f in model._meta.fields)
         rows = first.annotate(
             led=has_leader,
-            scope=F(f"{of}__slug") if of else Value(""),
+            of=F(f"{of}__slug") if of else Value(""),
             said=F("priority") if has_own else Value(None, IntegerField(null=True)),
         )
-        names = ("pk", "led", "fence", "scope", "said", "total")
+        names = ("pk", "led", "fence", "of", "said", "total")
         for pk, led, fence, scope, said, total in rows.values_list(*names):
             who = turns.Claimant((model.task_name, pk), scope, model.weigh(said, total))
             found.append((who, led, (model, pk, led, fence)))

@@ -21,6 +21,7 @@ from kit import audit
 from kit.errors import Refused
 from kit.models import Quota
 from kit.runs.models import TrackedRun
+from kit.runs.moves import note
 from kit.runs.turns import Priority
 from llm import endpoints
 from llm.endpoints import Endpoint, SettingsError
@@ -212,6 +213,12 @@ class AskingRun(PayingRun):
         """The one endpoint with its model; runs that ask several say so."""
         return [(self.endpoint, self.model)]
 
+    @property
+    def level(self) -> str:
+        """Its priority in a word, by its size where nobody said one."""
+        weight = self.weigh(self.priority, self.total)
+        return str(Priority(weight).label) if weight in Priority else "at the screen"
+
 
 def paying_runs(slug: str) -> list[PayingRun]:
     """The runs of every kind that pay for calls in a benchmark, the latest of each kind first."""
@@ -305,6 +312,18 @@ def set_budget(run: PayingRun, usd: Decimal | None, *, actor: User | None, scope
             scope=scope,
             data={"usd": None if usd is None else str(usd)},
         )
+
+
+def set_priority(*, run: AskingRun, priority: int | None, actor: User | None) -> None:
+    """Say which of the runs that wait for the same goes first; None leaves it to the run's size.
+
+    From its next turn on (kit/runs/turns.py).
+    """
+    with transaction.atomic():
+        type(run).objects.filter(pk=run.pk).update(priority=priority)
+        level = None if priority is None else Priority(priority).label
+        note(run, actor, f"set priority of {run.noun}", priority=level)
+    run.priority = priority
 
 
 def budget_words(run: PayingRun, *, waiting: str) -> str:
