@@ -24,7 +24,7 @@ class LimitsSerializer(serializers.Serializer):
     usd = serializers.DecimalField(
         min_value=0, max_digits=9, decimal_places=2, allow_null=True, coerce_to_string=False
     )
-    # Left out they are lifted: earlier clients do not know them.
+    # Left out they stay as they are: earlier clients do not know them.
     usd_month = serializers.DecimalField(
         min_value=0,
         max_digits=9,
@@ -66,7 +66,9 @@ class Quotas(Route):
     @extend_schema(request=LimitsSerializer, responses=QuotaSerializer)
     def put(self, request: Request, slug: str) -> Response:
         access = enter_as_staff(enter(self.person(), slug, Role.ADMIN))
-        given = self.read(LimitsSerializer)
+        quota = quota_of(access.benchmark)
+        kept = {"usd_month": quota.usd_month, "in_flight": quota.in_flight}
+        given = kept | self.read(LimitsSerializer)
         set_quota(benchmark=access.benchmark, actor=access.user, **given)
         return self._answer(access)
 
