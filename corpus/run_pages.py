@@ -258,5 +258,5 @@ class PayingPages(RunPages[PaidT]):
             if "priority" in request.POST and form.cleaned_data["priority"] != run.priority:
                 priority = form.cleaned_data["priority"]
                 set_priority(run=run, priority=priority, actor=access.user)
-            messages.success(request, "It is set; a paused run has to be resumed.")
+            messages.success(request, "The budget is set; a paused run has to be resumed.")
         return htmx.redirect(request, self.url(run))
