@@ -18,17 +18,26 @@ from kit.errors import Refused
 from kit.lists.tables import Choices, ListPage, Table
 from kit.runs.models import RunStatus, TrackedRun
 from kit.runs.moves import cancel_run, pause_run, resume_run
-from llm.ledger.accounts import PayingRun, budget_field, set_budget
+from kit.runs.turns import Priority
+from llm.ledger.accounts import AskingRun, budget_field, set_budget, set_priority
 
 RunT = TypeVar("RunT", bound=TrackedRun)
-PaidT = TypeVar("PaidT", bound=PayingRun)
+PaidT = TypeVar("PaidT", bound=AskingRun)
 
 
 class BudgetForm(forms.Form):
-    """What a run may spend."""
+    """What a run may spend, and whom it goes before."""
 
     budget_usd = budget_field(
         "From the next call on; empty lifts the limit. What is spent already counts."
+    )
+    priority = forms.TypedChoiceField(
+        coerce=int,
+        empty_value=None,
+        required=False,
+        choices=[("", "by its size"), *Priority.choices],
+        help_text="Beside runs that wait for the same workers or endpoint. Who waits longer goes "
+        "up, so none waits for ever.",
     )
 
 
@@ -224,7 +233,9 @@ class PayingPages(RunPages[PaidT]):
         is_open = run.status not in (RunStatus.DONE, RunStatus.CANCELLED)
         return super().context(access, run) | {
             "budget_url": reverse(f"{self.acts}-budget", args=args),
-            "budget_form": BudgetForm(initial={"budget_usd": run.budget_usd}),
+            "budget_form": BudgetForm(
+                initial={"budget_usd": run.budget_usd, "priority": run.priority}
+            ),
             "sets_budget": access.is_admin and is_open,
             "pays": True,
         }
@@ -234,14 +245,18 @@ class PayingPages(RunPages[PaidT]):
         return [budget, *super().paths(base)]
 
     def budget(self, request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-        """Set what the run may spend, or lift the limit."""
+        """Set what the run may spend, or lift the limit; and its priority, where that is given."""
         access = enter(request.user, slug, Role.ADMIN)
         run = self.get(access, pk)
         form = BudgetForm(request.POST)
         with htmx.refusal_shown(request):
             if not form.is_valid():
-                raise Refused(" ".join(map(str, form.errors["budget_usd"])))
+                raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
             usd = form.cleaned_data["budget_usd"]
-            set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
+            if usd != run.budget_usd or "priority" not in request.POST:
+                set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
+            if "priority" in request.POST and form.cleaned_data["priority"] != run.priority:
+                priority = form.cleaned_data["priority"]
+                set_priority(run=run, priority=priority, actor=access.user)
             messages.success(request, "The budget is set; a paused run has to be resumed.")
         return htmx.redirect(request, self.url(run))

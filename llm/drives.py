@@ -2,9 +2,6 @@
 
 import contextlib
 import logging
-import math
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
@@ -13,6 +10,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError
 
 from kit.errors import Refused
+from kit.runs import turns
 from kit.runs.models import (
     BrokerAway,
     LostLease,
@@ -23,6 +21,7 @@ from kit.runs.models import (
     wake,
     wake_workers,
 )
+from kit.runs.polling import due_runs
 from kit.runs.sharing import Share, cut, reopen
 from llm.errors import Pauses
 from llm.ledger.accounts import AskingRun
@@ -31,50 +30,59 @@ from llm.ledger.writing import list_lost_calls
 logger = logging.getLogger(__name__)
 RunT = TypeVar("RunT", bound=TrackedRun)
 _OUTAGES: Final = (OperationalError, InterfaceError)
-# A run that finds no place stays due; its thread is free for imports and releases.
-_places = threading.BoundedSemaphore(settings.ASSAY_RUNS_AT_ONCE)
-# A second thread of one process would only wait for the first.
-_here: set[tuple[str, int]] = set()
-_guard = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Drive(Generic[RunT]):
     """What workers do with a kind of run, each in its own task.
 
-    `work` takes groups until none is free or so many seconds are over (None: however long it
-    takes); `plan` makes the groups, `close` ends a run whose groups are all done.
+    `work` takes groups until none is free or the worker's time is up; `plan` makes the groups,
+    `close` ends a run whose groups are all done.
     """
 
     model: type[RunT]
-    work: Callable[[Share[RunT], float | None], None]
+    work: Callable[[Share[RunT]], None]
     close: Callable[[RunT], None]
     plan: Callable[[RunT], None] = cut
     related: tuple[str, ...] = ("benchmark",)
 
     def take_part(self, run_id: int) -> None:
         """Lead the run for a turn, or help who leads it; harmless when delivered twice."""
-        with _a_place(self.model.task_name, run_id) as has_place:
-            has_led = has_place and self._take_part(run_id)
+        rows: Any = self.model.objects.select_related(*self.related)
+        run: RunT | None = rows.filter(pk=run_id).first()
+        # Those that come for nothing need no place.
+        if run is None or not self.model.objects.calling().filter(pk=run_id).exists():
+            return
+        with turns.place(run.claimant) as turn:
+            has_led = turn is not None and self._take_part(run, turn)
         if has_led and not stopping.is_set():
-            # A place is free: whoever waited longest for one need not wait for the next poll.
+            # A place is free: whoever is next need not wait for the next poll.
             with contextlib.suppress(BrokerAway, DatabaseError):
-                following = self.model.objects.calling().order_by("fence", "pk").first()
-                if following is not None:
-                    wake_workers(self.model.task_name, following.pk)
+                for model, pk, *_ in due_runs():
+                    if model.waiting_items is not TrackedRun.waiting_items:  # these need one
+                        wake_workers(model.task_name, pk)
+                        break
 
-    def drive(self, run: RunT, *, seconds: float | None = None, leads: bool = True) -> None:
+    def drive(
+        self,
+        run: RunT,
+        *,
+        seconds: float | None = None,
+        leads: bool = True,
+        turn: turns.Turn | None = None,
+    ) -> None:
         """Drive a run this process has claimed; faults end up in the row, in words.
 
-        To its end, or for about so many seconds: then it is released, and due again. Without
-        `leads` another worker has it, and this one takes groups as long as there are some.
+        To its end, or for about so many seconds or until its turn is over: then it is released, and
+        due again. Without `leads` another worker has it, and this one takes groups as long as there
+        are some.
         """
-        share = Share(run, leads=leads)
+        share = Share(run, leads=leads, seconds=seconds, turn=turn)
         try:
             share.hold(**{"pause_reason": ""} if isinstance(run, AskingRun) else {})
             list_lost_calls()
             try:
-                self._drive(share, seconds)
+                self._drive(share)
             except Stopping:
                 share.release()
             except LostLease:
@@ -89,28 +97,25 @@ class Drive(Generic[RunT]):
             with contextlib.suppress(DatabaseError, InterfaceError):  # the leases end, too
                 share.let_go()
 
-    def _take_part(self, run_id: int) -> bool:
+    def _take_part(self, run: RunT, turn: turns.Turn) -> bool:
         """Whether it led the run."""
-        rows: Any = self.model.objects.select_related(*self.related)
-        run: RunT | None = rows.filter(pk=run_id).first()
-        if run is None:
-            return False
-        turn = settings.ASSAY_PUMP_SECONDS
+        seconds = settings.ASSAY_PUMP_SECONDS
         if not run.claim():
             is_shared = run.status == RunStatus.RUNNING and run.groups.due().exists()
             if not is_shared or stopping.is_set():
                 return False
-            self.drive(run, seconds=turn, leads=False)
+            turn.begin()
+            self.drive(run, seconds=seconds, leads=False, turn=turn)
             run.refresh_from_db()
             # Who led it may have died; one that was given back stands behind those that wait.
-            if run.status != RunStatus.RUNNING or not run.claim():
+            if run.status != RunStatus.RUNNING or turn.is_over or not run.claim():
                 return False
-        self.drive(run, seconds=turn)
+        turn.begin()
+        self.drive(run, seconds=seconds, turn=turn)
         return True
 
-    def _drive(self, share: Share[RunT], seconds: float | None) -> None:
+    def _drive(self, share: Share[RunT]) -> None:
         """Take groups; the leader goes on until all are done, and closes the run."""
-        ends_at = math.inf if seconds is None else time.monotonic() + seconds
         run = share.run
         if share.leads:
             self.plan(run)
@@ -119,31 +124,16 @@ class Drive(Generic[RunT]):
                 wake(run)  # there are groups now, for others too
         while not share.is_over:
             if run.groups.due().exists():
-                self.work(share, None if seconds is None else ends_at - time.monotonic())
+                self.work(share)
             if share.is_over:
                 return
-            if time.monotonic() >= ends_at:
+            if share.is_time_up:
                 share.release()
             elif not share.leads:
                 return
-            elif share.wait_for_others(ends_at=ends_at) and not reopen(run):
+            elif share.wait_for_others() and not reopen(run):
                 self.close(run)
                 return
-
-
-@contextlib.contextmanager
-def _a_place(kind: str, run_id: int) -> Iterator[bool]:
-    """A place for the run in this process; False where none is free, or it has one already."""
-    with _guard:
-        has_place = (kind, run_id) not in _here and _places.acquire(blocking=False)
-        if has_place:
-            _here.add((kind, run_id))
-    try:
-        yield has_place
-    finally:
-        if has_place:
-            _here.discard((kind, run_id))
-            _places.release()
 
 
 def _end(share: Share[RunT], error: BaseException) -> None:

@@ -8,18 +8,19 @@ is committed.
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Final, Self, TypeVar
+from typing import Final, Literal, Self, TypeVar
 
 from django.db import connections
 from django.utils import timezone
 
 from kit.failpoints import reach
+from kit.runs.turns import Turn
 from llm import endpoints
 from llm.batching import Batcher
 from llm.client import Client
@@ -27,8 +28,8 @@ from llm.embeddings import EmbeddingRequest
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Outage, OverBudget, Permanent, Refusal, Transient
 from llm.ledger import writing
-from llm.ledger.writing import Intent, Outcome
-from llm.limits import Health, Limiter, wait_before
+from llm.ledger.writing import NOT_NOW, Intent, Outcome
+from llm.limits import SOMEBODY, Health, Limiter, wait_before
 from llm.models import Account, ModelProfile
 from llm.prices import PriceTable, table
 from llm.profiles import Profile, adapted, known, likely_input
@@ -68,8 +69,9 @@ class Gateways:
 
     `concurrency` bounds the calls in flight to all of them. `known` endpoints are used as given,
     others are looked up by name. Calls are charged to the account, at `prices`; where it has a
-    limit they must have one. `attempts` is how often a request is tried, None leaves it to what
-    goes wrong. All database work happens in one thread: its own, or that of `executor`.
+    limit they must have one. `turn` is that of the run which asks, beside others in the process
+    and at the endpoint. `attempts` is how often a request is tried, None leaves it to what goes
+    wrong. All database work happens in one thread: its own, or that of `executor`.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Gateways:
         concurrency: int,
         known: Iterable[Endpoint] = (),
         account: Account | None = None,
+        turn: Turn | None = None,
         prices: PriceTable | None = None,
         attempts: int | None = None,
         deadline_s: float = writing.CALL_DEADLINE_S,
@@ -88,7 +91,8 @@ class Gateways:
         self._is_limited = account is not None and account.limit_units is not None
         self._prices = prices or table()
         self._attempts, self._deadline_s = attempts, deadline_s
-        self._slots = asyncio.Semaphore(concurrency)
+        self._slots, self._concurrency = asyncio.Semaphore(concurrency), concurrency
+        self._turn, self._in_hand = turn or Turn(SOMEBODY), 0
         self._lines: dict[str, _Line] = {}
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
@@ -179,7 +183,7 @@ class Gateways:
                 endpoint = self.endpoint(name)
                 learnt = await self.in_database(partial(ModelProfile.objects.learnt, endpoint))
                 client = Client(endpoint, deadline_s=self._deadline_s)
-                limiter = Limiter(endpoint, executor=self._executor)
+                limiter = Limiter(endpoint, executor=self._executor, who=self._turn.who)
                 await self._stack.enter_async_context(client)
                 health = Health(self._attempts)
                 self._lines[name] = _Line(endpoint, client, limiter, health, learnt)
@@ -227,7 +231,10 @@ class Gateways:
     async def _attempt(self, line: _Line, intent: Intent) -> Reply:
         """One row, one call."""
         may_room_come = True
-        while (sent := await self._open_and_send(line, intent)) is None:
+        while not (sent := await self._open_and_send(line, intent)):
+            if sent is not None:  # as many of the benchmark as may be are in flight
+                await asyncio.sleep(0.05 + 0.1 * random.random())  # noqa: S311
+                continue
             if not may_room_come:
                 raise OverBudget("The next call does not fit into what is left of the budget.")
             # A call under way may still give back what another needs.
@@ -243,10 +250,11 @@ class Gateways:
             raise LLMError("The answer could not be written down.", maybe_paid=True)
         return reply
 
-    async def _open_and_send(self, line: _Line, intent: Intent) -> Outcome | None:
-        """Write the intent, send it, note what came; None if the budget has no room for it now."""
+    async def _open_and_send(self, line: _Line, intent: Intent) -> Outcome | Literal[0] | None:
+        """Write the intent, send it, note what came; None if the budget has no room for it now,
+        NOT_NOW while the benchmark has as many calls in flight as it may."""
         request = intent.request
-        async with self._slots, line.health.place():
+        async with self._slots, self._portion(), line.health.place():
             estimate = likely_input(request) + (request.max_tokens or _LIKELY_OUTPUT)
             await line.limiter.permit(estimate)
             if self._closing:
@@ -257,9 +265,9 @@ class Gateways:
             self._under_way += 1
             try:
                 call_id = await asyncio.shield(pending)
-                if call_id is None:
+                if not call_id:
                     line.limiter.correct(estimated=estimate, used=0)
-                    return None
+                    return NOT_NOW if call_id == NOT_NOW else None
                 was_sent = True
                 reach("send", call_id)
                 try:
@@ -277,6 +285,17 @@ class Gateways:
                 used = result.usage.input + result.usage.output
                 line.limiter.correct(estimated=estimate, used=used)
             return call_id, result
+
+    @asynccontextmanager
+    async def _portion(self) -> AsyncIterator[None]:
+        """A place among the calls in flight that are this run's share of the process."""
+        while self._in_hand and self._in_hand >= self._concurrency * self._turn.portion:
+            await asyncio.sleep(_LOOK_S)
+        self._in_hand += 1
+        try:
+            yield
+        finally:
+            self._in_hand -= 1
 
     async def _learn(self, line: _Line, intent: Intent, refusal: LLMError) -> None:
         """Ask the model in another way because of this refusal, if it names one."""

@@ -8,10 +8,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
+from math import inf
 from typing import Final, NamedTuple
 
 from django.db import transaction
 
+from kit.runs.turns import Claimant
 from llm.batching import Batcher
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Outage, Permanent, Transient
@@ -20,6 +22,10 @@ from llm.models import RateLimit
 # A call leaves so many seconds after the moment that it was given, at most.
 LATE_S: Final = 1.0
 _TOGETHER_S: Final = 0.25
+# A run that asked for nothing so long is no longer reckoned with.
+_FORGOTTEN_S: Final = 5.0
+# Who asks outside of a run.
+SOMEBODY: Final = Claimant(("", 0))
 
 # Waits before another try: up to the first, doubled at each attempt; what an endpoint asks for in
 # Retry-After goes first.
@@ -86,12 +92,20 @@ class Limiter:
     """The pace of one worker at one endpoint. All methods belong to one event loop.
 
     The limit is kept in the database, where calls that wait are given their moments in groups: no
-    more than about a second before, so that a worker that dies wastes no more.
+    more than about a second before, so that a worker that dies wastes no more. Where several
+    runs wait, each is given what its share is (kit/runs/turns.py): who has had a second more than
+    another that waits comes back later.
     """
 
     def __init__(
-        self, endpoint: Endpoint, *, executor: Executor, clock: Callable[[], float] = time.time
+        self,
+        endpoint: Endpoint,
+        *,
+        executor: Executor,
+        who: Claimant = SOMEBODY,
+        clock: Callable[[], float] = time.time,
     ) -> None:
+        self._who, self._name = who, "/".join(map(str, (who.scope, *who.key)))
         self._limits = endpoint.requests_per_minute, endpoint.tokens_per_minute
         self._endpoint, self._clock = endpoint.name, clock
         self._moments = Batcher(self._give, executor=executor)
@@ -119,19 +133,63 @@ class Limiter:
             rows = RateLimit.objects.select_for_update()
             row, _ = rows.get_or_create(endpoint=self._endpoint)
             now, found, until = self._clock(), [], Until(row.requests_until, row.tokens_until)
+            turn = _Turn(self._who, self._name, row.turns, now)
             if self._limits[1]:
                 owed = sum(each for _, each in asked) / rate(self._limits[1])
                 until = until._replace(tokens=until.tokens + owed)
             given = until
             for tokens, _ in asked:
                 # By what is given and not by the moment: no large request is passed by small ones.
-                is_settled = max(until) <= now + 1 + LATE_S
+                is_settled = max(until) <= now + 1 + LATE_S and turn.is_mine
                 until, at = give(until, self._limits, tokens, now=now)
-                given = until if is_settled else given
+                if is_settled:
+                    given = until
+                    turn.take(tokens, self._limits)
+                else:
+                    at = turn.wait(at)
                 found.append((at, is_settled))
             row.requests_until, row.tokens_until = given
+            row.turns = turn.stored
             row.save()
         return found
+
+
+class _Turn:
+    """A run beside the others that ask one endpoint, as the row of its limit keeps them."""
+
+    def __init__(
+        self, who: Claimant, name: str, rows: Mapping[str, Sequence[float]], now: float
+    ) -> None:
+        others = {key: each for key, each in rows.items() if each[1] + _FORGOTTEN_S > now}
+        mine = others.pop(name, None)
+        # A run that comes, or comes again, owes nothing and is owed nothing.
+        least = min((had for had, _ in others.values()), default=0.0)
+        self._had, self._until = mine or (least, 0.0)
+        self._first = min((had for had, until in others.values() if until > now), default=inf)
+        same = sum(key.startswith(f"{who.scope}/") for key in others) if who.scope else 0
+        self._weight = who.weight / (1 + same)
+        self._others, self._name, self._now = others, name, now
+
+    @property
+    def is_mine(self) -> bool:
+        """Whether it had no second more than one that waits, each by its weight."""
+        return self._had <= self._first + 1 / self._weight
+
+    def take(self, tokens: float, limits: tuple[int, int]) -> None:
+        """It is given one request of so many tokens."""
+        needs = zip((1.0, tokens), limits, strict=True)
+        self._had += max(need / rate(limit) for need, limit in needs if limit) / self._weight
+
+    def wait(self, at: float) -> float:
+        """It is not given it, and waits until this moment at least; when it comes back."""
+        at = max(at, self._now + 2 * _TOGETHER_S)
+        self._until = max(self._until, at)
+        return at
+
+    @property
+    def stored(self) -> dict[str, Sequence[float]]:
+        """All of them, for the row."""
+        return self._others | {self._name: [self._had, max(self._until, self._now)]}
 
 
 def wait_before(attempt: int, *, retry_after: float | None) -> float:

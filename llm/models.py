@@ -3,10 +3,10 @@ each model is asked."""
 
 import hashlib
 from decimal import ROUND_CEILING, Decimal
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 from django.db import connections, models
-from django.db.models import Q
+from django.db.models import Q, Value
 
 from kit.models import Quota
 from llm.endpoints import Endpoint
@@ -68,12 +68,15 @@ class Account(models.Model):
 class RateLimit(models.Model):
     """Until when an endpoint's requests and tokens are given away; moved under a lock of its row.
 
-    Seconds since the epoch, shared by all workers (`llm.limits`).
+    Seconds since the epoch, shared by all workers (`llm.limits`). `turns` has every run that asked
+    lately, as "benchmark/task/id": what it was given, in seconds of the limit by its weight, and
+    until when others wait for it to come back.
     """
 
     endpoint = models.CharField(max_length=64, primary_key=True)
     requests_until = models.FloatField(default=0, db_default=0)
     tokens_until = models.FloatField(default=0, db_default=0)
+    turns = models.JSONField(default=dict, db_default=Value({}, models.JSONField()))
 
     def __str__(self) -> str:
         return self.endpoint
@@ -85,6 +88,12 @@ class CallQuerySet(models.QuerySet["Call"]):
     def answered(self) -> "CallQuerySet":
         """Paid for and answered: what a replay takes its answer from."""
         return self.filter(status=Call.Status.ANSWERED)
+
+    def under_way(self) -> Self:
+        """Calls that somebody waits for, as far as is known."""
+        # In so many words: SQLite takes an index of some rows for none but values that it is shown.
+        shown = ["llm_call.status IN ('intent', 'possibly_paid')"]
+        return self.filter(status=Call.Status.INTENT).extra(where=shown)  # type: ignore[return-value]  # noqa: S610
 
     def about(self, subject: str) -> "CallQuerySet":
         """The calls of a subject and of what lies under it: "debate:12" finds "debate:12:r1:A"."""

@@ -7,9 +7,7 @@ groups next works on their waiting items again, and answers that were paid for c
 
 import asyncio
 import gc
-import math
 import sys
-import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -89,9 +87,8 @@ class Pump(ABC, Generic[ItemT, ResultT]):
     # Whether its models are asked for vectors.
     embeds = False
 
-    def __init__(self, share: Share[Any], endpoint: Endpoint, *, seconds: float | None) -> None:
+    def __init__(self, share: Share[Any], endpoint: Endpoint) -> None:
         self._share, self.run, self.endpoint, self.key = share, share.run, endpoint, fence_key()
-        self._ends_at = math.inf if seconds is None else time.monotonic() + seconds
         self._is_cut = self._is_fed = False
         self._was_begun = self.run.done > 0
         # Items of each group that it holds, without those whose results are stored.
@@ -110,14 +107,14 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         self.prepare()
 
     @classmethod
-    def take_groups(cls, share: Share[Any], seconds: float | None) -> None:
+    def take_groups(cls, share: Share[Any]) -> None:
         """Take groups until none is free or the time is up: then the run is released.
 
         Where the budget is used up or an endpoint answers nobody, the run is paused with a reason.
         Raises LostLease if the run was paused, cancelled or taken over meanwhile, Stopping if this
         process is to end, Refused if the endpoint or the prompt is at fault.
         """
-        pump = cls(share, endpoints.get(share.run.endpoint), seconds=seconds)
+        pump = cls(share, endpoints.get(share.run.endpoint))
         asyncio.run(pump._run_to_end())
 
     def prepare(self) -> None:
@@ -154,6 +151,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
                 concurrency=self.run.calls_in_flight,
                 known=[self.endpoint],
                 account=account,
+                turn=self._share.turn,
                 executor=self._shared,
             )
             async with gateways:
@@ -233,7 +231,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
                 await self._places.acquire()
                 if self._halted:
                     break
-                if time.monotonic() >= self._ends_at:
+                if self._share.is_time_up:
                     self._is_cut = True
                     break
                 task = group.create_task(self._work(group_of, item, gateways))

@@ -45,10 +45,8 @@ class ChunkPump(Pump[GroupJob, GroupJob]):
     words = ("group of texts", "groups of texts")
     embeds = True
 
-    def __init__(
-        self, share: Share[CleaningRun], endpoint: Endpoint, *, seconds: float | None
-    ) -> None:
-        super().__init__(share, endpoint, seconds=seconds)
+    def __init__(self, share: Share[CleaningRun], endpoint: Endpoint) -> None:
+        super().__init__(share, endpoint)
         self.run, self.endpoint = share.run, endpoint
         self.chunker = Chunker(share.run)
         self.names = domain_names(share.run)

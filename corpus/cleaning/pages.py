@@ -62,10 +62,8 @@ class CleaningPump(Pump[Job, Job]):
 
     words = ("page", "pages")
 
-    def __init__(
-        self, share: Share[CleaningRun], endpoint: Endpoint, *, seconds: float | None
-    ) -> None:
-        super().__init__(share, endpoint, seconds=seconds)
+    def __init__(self, share: Share[CleaningRun], endpoint: Endpoint) -> None:
+        super().__init__(share, endpoint)
         self.run, self.endpoint = share.run, endpoint
         self.settings, self.key = settings_of(share.run), fence_key()
         self.gold = gold_of(share.run.source)

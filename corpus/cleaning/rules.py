@@ -4,7 +4,6 @@ A killed worker's group goes on behind the last passage that was committed; memo
 """
 
 import json
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
@@ -142,9 +141,7 @@ class ByRules:
         return [new] if new else []
 
 
-def clean_by_rules(
-    share: Share[CleaningRun], *, ends_at: float, work: Work[Any] | None = None
-) -> None:
+def clean_by_rules(share: Share[CleaningRun], *, work: Work[Any] | None = None) -> None:
     """Clean one free group of the run after the other, until none is left or the time is up.
 
     Raises LostLease, and Stopping if this process is to end.
@@ -152,8 +149,8 @@ def clean_by_rules(
     work = work or ByRules(share.run)
     names = domain_names(share.run)
     with bulk_loading():
-        while time.monotonic() < ends_at and (group := share.claim()):
-            _clean_group(share, group, work, names, ends_at)
+        while not share.is_time_up and (group := share.claim()):
+            _clean_group(share, group, work, names)
 
 
 def _clean_group(
@@ -161,7 +158,6 @@ def _clean_group(
     group: RunGroup,
     work: Work[Any],
     names: dict[int, str],
-    ends_at: float,
 ) -> None:
     tally = Tally(group.figures, names)
     while items := work.read(after=group.last_id, up_to=group.up_to, most=CHUNK):
@@ -176,7 +172,7 @@ def _clean_group(
             group.hold(last_id=items[-1].pk, figures=tally.figures)
             share.count(len(items))
         share.beat()
-        if time.monotonic() >= ends_at:
+        if share.is_time_up:
             return
     share.end(group)
 

@@ -1,8 +1,5 @@
 """The worker's way into cleaning runs."""
 
-import math
-import time
-
 from celery import shared_task
 
 from corpus.cleaning.chunks import Chunker
@@ -28,18 +25,17 @@ def clean_corpus(run_id: int) -> None:
         drop_cancelled(run)
 
 
-def _work(share: Share[CleaningRun], seconds: float | None) -> None:
+def _work(share: Share[CleaningRun]) -> None:
     run = share.run
     if not run.has_calls:
-        ends_at = math.inf if seconds is None else time.monotonic() + seconds
         work = Chunker(run) if run.preset == CleaningPreset.DCHUNK else None
-        clean_by_rules(share, ends_at=ends_at, work=work)
+        clean_by_rules(share, work=work)
         return
     if run.has_agents:
         from corpus.cleaning.pages import CleaningPump as Pump  # the client is slow to import
     else:
         from corpus.cleaning.chunk_pump import ChunkPump as Pump  # type: ignore[assignment]
-    Pump.take_groups(share, seconds)
+    Pump.take_groups(share)
 
 
 CLEANINGS = Drive(

@@ -57,6 +57,7 @@ class PageFetch(TrackedRun):
     """
 
     task_name = "corpus.fetch_page"
+    at_screen = True
 
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="fetches")
     # As it was typed; "" for a page that was pasted or uploaded without its address.

@@ -3,8 +3,10 @@
 The row is `kit.models.Quota`; money and calls are held by llm/ledger/accounts.py, at every call.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -16,7 +18,8 @@ from kit import audit
 from kit.errors import Refused
 from kit.models import Quota
 from kit.runs.models import RunStatus
-from llm.ledger.accounts import paying_runs, share_quota
+from kit.runs.polling import run_models
+from llm.ledger.accounts import AskingRun, paying_runs, share_quota, units_of_month
 from llm.models import Call, to_usd
 
 # What they brought was taken away again.
@@ -30,6 +33,8 @@ class Used:
     bytes: int
     calls: int
     usd: Decimal
+    usd_month: Decimal
+    in_flight: int
 
 
 def set_quota(
@@ -39,6 +44,8 @@ def set_quota(
     bytes: int | None,
     calls: int | None,
     usd: Decimal | None,
+    usd_month: Decimal | None = None,
+    in_flight: int | None = None,
 ) -> Quota:
     """Limit what the benchmark may use from now on; None is no limit.
 
@@ -46,9 +53,10 @@ def set_quota(
     """
     with transaction.atomic():
         most = {"bytes": bytes, "calls": calls, "usd": usd}
+        most |= {"usd_month": usd_month, "in_flight": in_flight}
         quota, _ = Quota.objects.update_or_create(scope=benchmark.slug, defaults=most)
         share_quota(quota)
-        data = {"bytes": bytes, "calls": calls, "usd": None if usd is None else str(usd)}
+        data = {k: str(v) if isinstance(v, Decimal) else v for k, v in most.items()}
         audit.record(
             actor=actor, verb="set quota", target=benchmark, scope=benchmark.slug, data=data
         )
@@ -64,8 +72,36 @@ def used_by(benchmark: Benchmark) -> Used:
     """What it has used; money with what calls of unknown cost may come to."""
     accounts = [run.account for run in paying_runs(benchmark.slug) if run.account]
     units = sum(each.spent_units + each.reserved_units for each in accounts)
-    calls = Call.objects.filter(account__in=accounts).count()
-    return Used(_bytes_of(benchmark), calls, to_usd(units))
+    calls = Call.objects.filter(account__in=accounts)
+    month = to_usd(units_of_month([each.pk for each in accounts]))
+    in_flight = calls.under_way().count()
+    return Used(_bytes_of(benchmark), calls.count(), to_usd(units), month, in_flight)
+
+
+def sharing_runs(benchmark: Benchmark) -> list[AskingRun]:
+    """Its runs that wait for workers and endpoints or are at work, the weightiest first."""
+    open_ = (RunStatus.QUEUED, RunStatus.RUNNING)
+    found = [
+        run
+        for kind in _kinds()
+        for run in kind.objects.filter(status__in=open_, **_of(kind, benchmark)).order_by("pk")
+    ]
+    return sorted(found, key=lambda run: -run.claimant.weight)
+
+
+def asking_run(benchmark: Benchmark, kind: str, pk: int) -> AskingRun | None:
+    """The run of that kind (its task's name, such as debate.run) and id."""
+    kinds = (each for each in _kinds() if each.task_name == kind)
+    rows = (each.objects.filter(pk=pk, **_of(each, benchmark)).first() for each in kinds)
+    return next(rows, None)
+
+
+def _kinds() -> Iterator[type[AskingRun]]:
+    return (kind for kind in run_models() if issubclass(kind, AskingRun))
+
+
+def _of(kind: type[AskingRun], benchmark: Benchmark) -> dict[str, Any]:
+    return {kind.of_benchmark: benchmark}
 
 
 def check_room(benchmark: Benchmark, size: int, *, is_taking: bool = False) -> None:

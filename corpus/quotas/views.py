@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from corpus.access import Access, enter
 from corpus.models import Role
-from corpus.quotas.services import quota_of, set_quota, used_by
+from corpus.quotas.services import quota_of, set_quota, sharing_runs, used_by
 from kit import htmx
 
 _MOST = 2**62
@@ -26,6 +26,12 @@ class QuotaForm(forms.Form):
     )
     usd = forms.DecimalField(
         label="USD for models", min_value=0, max_digits=9, decimal_places=2, required=False
+    )
+    usd_month = forms.DecimalField(
+        label="USD for models a month", min_value=0, max_digits=9, decimal_places=2, required=False
+    )
+    in_flight = forms.IntegerField(
+        label="Calls in flight at once", min_value=1, max_value=10_000, required=False
     )
 
 
@@ -51,5 +57,6 @@ def quotas(request: HttpRequest, slug: str) -> HttpResponse:
         form = QuotaForm(initial={name: getattr(quota, name) for name in QuotaForm.base_fields})
     used = used_by(access.benchmark)
     context = {"access": access, "quota": quota, "used": used, "form": form}
+    context["runs"] = sharing_runs(access.benchmark)
     show = htmx.invalid if request.method == "POST" else htmx.render
     return show(request, "corpus/quotas/quotas.html", context)

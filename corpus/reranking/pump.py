@@ -52,12 +52,12 @@ class RerankPump(Pump[Job, Job]):
     words = ("query", "queries")
 
     @classmethod
-    def take_groups(cls, share: Share[Any], seconds: float | None) -> None:
+    def take_groups(cls, share: Share[Any]) -> None:
         """As every pump; where nobody is asked, with an endpoint that nobody calls."""
         if share.run.endpoint:
-            super().take_groups(share, seconds)
+            super().take_groups(share)
         else:
-            pump = cls(share, endpoints.practice(""), seconds=seconds)
+            pump = cls(share, endpoints.practice(""))
             asyncio.run(pump._run_to_end())
 
     def prepare(self) -> None:

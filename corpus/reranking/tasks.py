@@ -14,10 +14,10 @@ def rerank(run_id: int) -> None:
     RERANKINGS.take_part(run_id)
 
 
-def _work(share: Share[RerankRun], seconds: float | None) -> None:
+def _work(share: Share[RerankRun]) -> None:
     from corpus.reranking.pump import RerankPump  # the client is slow to import
 
-    RerankPump.take_groups(share, seconds)
+    RerankPump.take_groups(share)
 
 
 RERANKINGS = Drive(RerankRun, work=_work, close=close, related=("benchmark", "source", "second"))

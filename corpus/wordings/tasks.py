@@ -14,10 +14,10 @@ def expand(run_id: int) -> None:
     EXPANSIONS.take_part(run_id)
 
 
-def _work(share: Share[ExpansionRun], seconds: float | None) -> None:
+def _work(share: Share[ExpansionRun]) -> None:
     from corpus.wordings.pump import ExpansionPump  # the client is slow to import
 
-    ExpansionPump.take_groups(share, seconds)
+    ExpansionPump.take_groups(share)
 
 
 EXPANSIONS = Drive(ExpansionRun, work=_work, close=close, related=("benchmark", "retriever"))

@@ -30,6 +30,7 @@ class HintRunSerializer(PaidSerializer, serializers.ModelSerializer):
             *("panel", "endpoint", "model", "practice", "prompt_version", "prompt_sha256"),
             *PAID_FIELDS,
             "pause_reason",
+            "priority",
         ]
 
 

@@ -31,6 +31,7 @@ class HintRun(AskingRun):
     task_name = "debate.hints"
     noun = "hint run"
     of_benchmark = "panel__benchmark"
+    at_screen = True
 
     panel = models.ForeignKey(ReferencePanel, on_delete=models.PROTECT, related_name="hint_runs")
     prompt_version = models.PositiveSmallIntegerField()

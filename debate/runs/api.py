@@ -73,7 +73,14 @@ class DebateRunSerializer(PaidSerializer, serializers.ModelSerializer):
             *("name", "pool", "endpoint", "model", "practice", "kind", "preset", "is_trial"),
             "adopted_at",
             *PAID_FIELDS,
-            *("pause_reason", "rounds", "temperature", "prompt_version", "prompt_sha256"),
+            *(
+                "pause_reason",
+                "priority",
+                "rounds",
+                "temperature",
+                "prompt_version",
+                "prompt_sha256",
+            ),
         ]
 
 

@@ -52,6 +52,8 @@ class Trial(TrackedRun):
     """A sample of a run's pairs, debated with another prompt or with adversarial passages."""
 
     task_name = "debate.trial"
+    of_benchmark = "run__benchmark"
+    at_screen = True
 
     run = models.ForeignKey(DebateRun, on_delete=models.PROTECT, related_name="trials")
     kind = models.CharField(max_length=6, choices=TrialKind.choices)
@@ -69,6 +71,11 @@ class Trial(TrackedRun):
     def waiting_items(self) -> models.QuerySet["TrialItem"]:
         """Pairs that are still to be debated."""
         return self.items.filter(status=DebateStatus.WAITING)
+
+    @property
+    def scope(self) -> str:
+        """That of its run."""
+        return self.run.scope
 
     @property
     def endpoint(self) -> str:

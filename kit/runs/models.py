@@ -24,6 +24,7 @@ from kombu.exceptions import OperationalError
 
 from kit.failpoints import reach
 from kit.health.logs import run_now
+from kit.runs import turns
 
 logger = logging.getLogger(__name__)
 # What sending raises when no broker answers.
@@ -104,6 +105,10 @@ class TrackedRun(models.Model):
 
     task_name: ClassVar[str] = ""
     noun: ClassVar[str] = ""
+    # How a filter leads from such a run to its benchmark, of kinds that share (kit/runs/turns.py).
+    of_benchmark: ClassVar[str] = ""
+    # Somebody waits for it in front of a page.
+    at_screen: ClassVar[bool] = False
 
     status = models.CharField(
         max_length=12, choices=RunStatus.choices, default=RunStatus.QUEUED, db_index=True
@@ -166,6 +171,19 @@ class TrackedRun(models.Model):
         """Progress in whole percent; 0 while the total is unknown."""
         return min(100, 100 * self.done // self.total) if self.total else 0
 
+    @classmethod
+    def weigh(cls, priority: int | None, total: int) -> int:
+        """The weight of such a run: what a person said of it, else by its size."""
+        by_size = turns.Priority.LOW if total > turns.SMALL else turns.Priority.NORMAL
+        return priority or (turns.AT_SCREEN if cls.at_screen else by_size)
+
+    @property
+    def claimant(self) -> turns.Claimant:
+        """Who it is where several runs wait for the same."""
+        weight = self.weigh(getattr(self, "priority", None), self.total)
+        scope = self.scope.partition("#")[0]  # of what stands apart in the record, too
+        return turns.Claimant((self.task_name, self.pk), scope, weight)
+
     @property
     def groups(self) -> "RunGroupQuerySet":
         """What workers take of it one by one (kit.runs.sharing)."""
@@ -190,7 +208,7 @@ class TrackedRun(models.Model):
 
     def claim(self) -> bool:
         """Take the run for this process; False if another worker has it or this one is ending."""
-        if stopping.is_set():
+        if stopping.is_set() or not turns.may_claim(at_screen=self.at_screen):
             return False
         now = timezone.now()
         # In one transaction, so that the fence read back is the one that this claim wrote.
@@ -305,6 +323,7 @@ def give_back() -> bool:
     """
     run: TrackedRun | None = getattr(_claimed, "run", None)
     _claimed.run = None
+    turns.end_claim()
     run_now.set("")
     if run is not None and stopping.is_set():
         with contextlib.suppress(LostLease):  # it ended, or another worker has it

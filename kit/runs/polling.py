@@ -9,16 +9,16 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from celery.signals import task_postrun, task_received, worker_ready, worker_shutting_down
 from django.apps import apps
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, F, IntegerField, OuterRef, Value
 from kombu.asynchronous import get_event_loop
 
+from kit.runs import turns
 from kit.runs.messages import Key, Messages
 from kit.runs.models import CHANNEL, BrokerAway, TrackedRun, give_back, stopping, wake_workers
 from kit.runs.periodic import PeriodicTasks
@@ -120,18 +120,29 @@ class Poller(threading.Thread):
             raise
 
 
-def due_runs() -> Iterator[tuple[type[TrackedRun], int, bool, int]]:
+def due_runs() -> list[tuple[type[TrackedRun], int, bool, int]]:
     """The first due runs of every kind, each with whether somebody leads it and help is welcome,
     and how often it was claimed.
 
-    Those that were claimed least often come first, then the oldest: so a long run that a worker
-    gave back stands behind those that had no turn yet.
+    In the order of their turns; of those with equal claims whoever was claimed least often comes
+    first, then the oldest: so a long run that a worker gave back stands behind those that had no
+    turn yet.
     """
+    found = []
     for model in run_models():
         first = model.objects.calling().order_by("fence", "pk")[:_MAX_PER_KIND]
         has_leader = ~Exists(model.objects.due().filter(pk=OuterRef("pk")))
-        for pk, led, fence in first.annotate(led=has_leader).values_list("pk", "led", "fence"):
-            yield model, pk, led, fence
+        of, has_own = model.of_benchmark, any(f.name == "priority" for f in model._meta.fields)
+        rows = first.annotate(
+            led=has_leader,
+            of=F(f"{of}__slug") if of else Value(""),
+            said=F("priority") if has_own else Value(None, IntegerField(null=True)),
+        )
+        names = ("pk", "led", "fence", "of", "said", "total")
+        for pk, led, fence, scope, said, total in rows.values_list(*names):
+            who = turns.Claimant((model.task_name, pk), scope, model.weigh(said, total))
+            found.append((who, led, (model, pk, led, fence)))
+    return turns.in_order(found)
 
 
 def run_models() -> list[type[TrackedRun]]:
@@ -144,7 +155,8 @@ def run_models() -> list[type[TrackedRun]]:
 _pollers: list[Poller] = []
 
 
-def _start(**_: Any) -> None:
+def _start(sender: Any = None, **_: Any) -> None:
+    turns.threads = getattr(getattr(sender, "pool", None), "limit", None) or 0
     poller = Poller()
     _pollers.append(poller)
     poller.start()

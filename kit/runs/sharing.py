@@ -6,6 +6,7 @@ own fence, and end by counting in the run's row: whoever paused or cancelled the
 """
 
 import contextlib
+import math
 import time
 from collections.abc import Iterable, Sequence
 from functools import reduce
@@ -26,6 +27,7 @@ from kit.runs.models import (
     stopping,
     wake,
 )
+from kit.runs.turns import Turn
 
 RunT = TypeVar("RunT", bound=TrackedRun)
 # Items of a group, at least and at most: so few that the last ones of a run are spread over its
@@ -79,12 +81,26 @@ def reopen(run: TrackedRun) -> bool:
 class Share(Generic[RunT]):
     """One worker's part in a run: the groups that it holds, and the run itself where it leads."""
 
-    def __init__(self, run: RunT, *, leads: bool = True) -> None:
+    def __init__(
+        self,
+        run: RunT,
+        *,
+        leads: bool = True,
+        seconds: float | None = None,
+        turn: Turn | None = None,
+    ) -> None:
         self.run, self.leads = run, leads
+        self.turn = turn or Turn(run.claimant)
+        self._ends_at = math.inf if seconds is None else time.monotonic() + seconds
         self.held: dict[int, RunGroup] = {}
         # Whether the run was given back, paused or ended, and is no more this worker's.
         self.is_over = False
         self._renewed = time.monotonic()
+
+    @property
+    def is_time_up(self) -> bool:
+        """Whether this worker is to begin nothing more: its seconds are over, or its turn is."""
+        return self.turn.is_over or time.monotonic() >= self._ends_at
 
     def claim(self) -> RunGroup | None:
         """A free group of the run, now held by this worker; None if none is free.
@@ -142,14 +158,14 @@ class Share(Generic[RunT]):
             raise self._lost()
         self.run.done += done
 
-    def wait_for_others(self, *, ends_at: float) -> bool:
+    def wait_for_others(self) -> bool:
         """Wait while other workers hold groups; whether all are done.
 
         False once a group can be taken or the time is up. Raises LostLease and Stopping.
         """
         groups = self.run.groups
         while groups.exclude(status=RunStatus.DONE).exists():
-            if groups.due().exists() or time.monotonic() >= ends_at:
+            if groups.due().exists() or self.is_time_up:
                 return False
             time.sleep(_LOOK_S)
             self.beat()

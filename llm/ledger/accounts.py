@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from django import forms
 from django.apps import apps
@@ -21,6 +21,8 @@ from kit import audit
 from kit.errors import Refused
 from kit.models import Quota
 from kit.runs.models import TrackedRun
+from kit.runs.moves import note
+from kit.runs.turns import Priority
 from llm import endpoints
 from llm.endpoints import Endpoint, SettingsError
 from llm.models import Account, Call, CallQuerySet, to_units
@@ -39,8 +41,9 @@ def move(moves: Mapping[int, tuple[int, int]]) -> None:
             )
 
 
-def reserve(charges: Sequence[tuple[int | None, Decimal | None]]) -> list[bool]:
-    """Hold the upper bound of each (account, bound) on its account; False where it does not fit.
+def reserve(charges: Sequence[tuple[int | None, Decimal | None]]) -> list[bool | None]:
+    """Hold the upper bound of each (account, bound) on its account; False where it does not fit,
+    None where it will once calls of the benchmark that are in flight are answered.
 
     A call without a known bound fits only where neither the account nor its quota has a limit.
     """
@@ -52,11 +55,14 @@ def reserve(charges: Sequence[tuple[int | None, Decimal | None]]) -> list[bool]:
     shared = {quota.pk: _left(quota) for quota in _locked(rows.values())}
     taken: dict[int, int] = defaultdict(int)
     made: dict[int, int] = defaultdict(int)
-    fits = []
+    fits: list[bool | None] = []
     for pk, bound in charges:
         units, account = to_units(bound or Decimal(0)), rows.get(pk or 0)
         rooms = [own[account.pk], shared.get(account.quota_id or 0)] if account else []
         does_fit = all(room.fits(bound) for room in rooms if room)
+        if does_fit and any(room.places == 0 for room in rooms if room):
+            fits.append(None)
+            continue
         if account is not None and does_fit:
             for room in filter(None, rooms):
                 room.take(units)
@@ -72,10 +78,11 @@ def reserve(charges: Sequence[tuple[int | None, Decimal | None]]) -> list[bool]:
 
 @dataclass
 class _Room:
-    """What is left of a limit, in units of money and in calls; None is no limit."""
+    """What is left of a limit: units of money, calls, places in flight; None is no limit."""
 
     units: int | None
     calls: int | None = None
+    places: int | None = None
 
     def fits(self, bound: Decimal | None) -> bool:
         """Whether one more call of this upper bound, None where it is not known, may be made."""
@@ -87,6 +94,7 @@ class _Room:
         """Less is left from now on."""
         self.units = None if self.units is None else self.units - units
         self.calls = None if self.calls is None else self.calls - calls
+        self.places = None if self.places is None else max(0, self.places - calls)
 
 
 def _locked(accounts: Iterable[Account]) -> QuerySet[Quota]:
@@ -98,12 +106,34 @@ def _locked(accounts: Iterable[Account]) -> QuerySet[Quota]:
 
 def _left(quota: Quota) -> _Room:
     """By what all its accounts have spent, hold and made."""
-    room = _Room(_limit(quota.usd), quota.calls)
     sums = quota.accounts.aggregate(
         units=Sum(F("spent_units") + F("reserved_units")), calls=Sum("made")
     )
-    room.take(int(sums["units"] or 0), calls=int(sums["calls"] or 0))
+    taken, room = int(sums["units"] or 0), _Room(_limit(quota.usd), quota.calls)
+    room.take(taken, calls=int(sums["calls"] or 0))
+    if quota.in_flight is not None:
+        under_way = Call.objects.under_way().filter(account__quota=quota).count()
+        room.places = max(0, quota.in_flight - under_way)
+    if quota.usd_month is not None:
+        if quota.month != this_month().date():  # nothing was spent in it yet
+            quota.month, quota.units_before = this_month().date(), taken
+            quota.save(update_fields=["month", "units_before"])
+        left = to_units(quota.usd_month) - (taken - quota.units_before)
+        room.units = left if room.units is None else min(room.units, left)
     return room
+
+
+def this_month() -> datetime:
+    """When the month began, by UTC."""
+    return datetime.now(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def units_of_month(ids: Sequence[int]) -> int:
+    """What the calls of this month put on these accounts, those of unknown cost by their bounds."""
+    begun = Call.objects.filter(account__in=ids, created_at__gte=this_month()).order_by()
+    unknown = begun.filter(usd=None).exclude(status=Call.Status.FAILED)
+    sums = (begun.aggregate(all=Sum("usd")), unknown.aggregate(all=Sum("bound_usd")))
+    return sum(to_units(each["all"] or Decimal(0)) for each in sums)
 
 
 def share_quota(quota: Quota) -> None:
@@ -115,6 +145,10 @@ def share_quota(quota: Quota) -> None:
     accounts = list(Account.objects.select_for_update().filter(pk__in=ids).order_by("pk"))
     calls = Call.objects.filter(account__in=ids).order_by().values_list("account")
     made = dict(calls.annotate(Count("pk"))) if quota.limits_calls else {}
+    if quota.usd_month is not None:
+        held = sum(each.spent_units + each.reserved_units for each in accounts)
+        quota.month, quota.units_before = this_month().date(), held - units_of_month(ids)
+        quota.save(update_fields=["month", "units_before"])
     for account in accounts:
         account.quota = quota if quota.limits_calls else None
         account.made = made.get(account.pk, 0)
@@ -128,8 +162,7 @@ class PayingRun(TrackedRun):
     number, for the reservation that goes with every call; `set_budget` writes both.
     """
 
-    # How a filter leads from such a run to its benchmark.
-    of_benchmark: ClassVar[str] = "benchmark"
+    of_benchmark = "benchmark"
 
     budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
     account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
@@ -169,6 +202,8 @@ class AskingRun(PayingRun):
     calls_in_flight = models.PositiveSmallIntegerField(default=16)
     # Why a worker paused the run by itself, and what to do; for people.
     pause_reason = models.TextField(blank=True, default="")
+    # What a person said of it; null: by its size (kit/runs/turns.py).
+    priority = models.PositiveSmallIntegerField(null=True, choices=Priority.choices)
 
     class Meta:
         abstract = True
@@ -177,6 +212,12 @@ class AskingRun(PayingRun):
     def asked(self) -> list[tuple[str, str]]:
         """The one endpoint with its model; runs that ask several say so."""
         return [(self.endpoint, self.model)]
+
+    @property
+    def level(self) -> str:
+        """Its priority in a word, by its size where nobody said one."""
+        weight = self.weigh(self.priority, self.total)
+        return str(Priority(weight).label) if weight in Priority else "at the screen"
 
 
 def paying_runs(slug: str) -> list[PayingRun]:
@@ -273,6 +314,18 @@ def set_budget(run: PayingRun, usd: Decimal | None, *, actor: User | None, scope
         )
 
 
+def set_priority(*, run: AskingRun, priority: int | None, actor: User | None) -> None:
+    """Say which of the runs that wait for the same goes first; None leaves it to the run's size.
+
+    From its next turn on (kit/runs/turns.py).
+    """
+    with transaction.atomic():
+        type(run).objects.filter(pk=run.pk).update(priority=priority)
+        level = None if priority is None else Priority(priority).label
+        note(run, actor, f"set priority of {run.noun}", priority=level)
+    run.priority = priority
+
+
 def budget_words(run: PayingRun, *, waiting: str) -> str:
     """Why a run paused for its budget, and what to do; `waiting` says what, such as "3 pairs"."""
     account = open_account(run)
@@ -300,9 +353,13 @@ def _quota_words(account: Account, quota: Quota) -> str:
     own = None if own is None else own - account.spent_units - account.reserved_units
     if left.units is None or (own is not None and own <= left.units):
         return ""
+    in_all = _left(Quota(pk=quota.pk, usd=quota.usd)).units
+    usd, words = quota.usd, "for models"
+    if in_all is None or left.units < in_all:
+        usd, words = quota.usd_month, "a month for models"
     return (
-        f"The benchmark's quota of ${quota.usd:,.2f} for models has no room for the next call, or "
-        "what that costs is not known."
+        f"The benchmark's quota of ${usd:,.2f} {words} has no room for the next call, or what that "
+        "costs is not known."
     )
 
 

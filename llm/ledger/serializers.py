@@ -31,11 +31,22 @@ class PaidSerializer(serializers.Serializer):
 
     spent_usd = UsdField()
     reserved_usd = UsdField()
+    # By its size where nobody set one; only of runs that ask models many at a time.
+    priority = serializers.CharField(source="level", read_only=True)
 
 
 def asking_fields(*own: str) -> list[str]:
     """What a run that asks a model shows of itself, with what its kind adds."""
-    return [*RUN_FIELDS, *own, "endpoint", "model", "practice", *PAID_FIELDS, "pause_reason"]
+    return [
+        *RUN_FIELDS,
+        *own,
+        "endpoint",
+        "model",
+        "practice",
+        *PAID_FIELDS,
+        "pause_reason",
+        "priority",
+    ]
 
 
 class PayingSerializer(serializers.Serializer):

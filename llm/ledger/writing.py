@@ -33,6 +33,8 @@ _Result = TypeVar("_Result")
 _TRIES: Final = 4
 _TRY_AGAIN_S: Final = 0.2
 _ANOTHER_STANDS: Final = "Answered twice: the answer of another attempt stands."
+# In place of a call's id.
+NOT_NOW: Final = 0
 LOST: Final = "Never answered: the worker stopped before an answer was written down."
 # How long a run waits for one answer. Later nobody alive waits for it any more; the margin is for
 # writing the outcome down.
@@ -82,8 +84,9 @@ def intend(intents: Sequence[Intent]) -> list[int | None]:
     """Write down attempts that are about to be sent; their call ids, in the same order.
 
     All in one transaction, with the reservation of what each can cost at most. None stands for
-    an attempt that does not fit its account's limit now: it was not written, and must not be
-    sent. Each is the next attempt at its key.
+    an attempt that does not fit its account's limit now, NOT_NOW for one beyond the calls that its
+    benchmark may have in flight: it was not written, and must not be sent. Each is the next
+    attempt at its key.
     """
 
     def write() -> list[int | None]:
@@ -91,7 +94,7 @@ def intend(intents: Sequence[Intent]) -> list[int | None]:
         written = [intent for intent, does in zip(intents, fits, strict=True) if does]
         ids = iter(_insert(_numbered(written)) if written else [])
         reach("before-intent-commit")
-        return [next(ids) if does else None for does in fits]
+        return [next(ids) if does else NOT_NOW if does is None else None for does in fits]
 
     call_ids = _in_transaction(write)
     reach("after-intent-commit")
@@ -121,9 +124,7 @@ def list_lost_calls(*, older_than: timedelta = LOST_AFTER) -> int:
     Their worker died after it wrote their intent: whether it had sent them cannot be known. What
     they can have cost stays reserved; an answer that still arrives settles them all the same.
     """
-    # In so many words: SQLite takes an index of some rows for none but values that it is shown.
-    is_open = Call.objects.extra(where=["status IN ('intent', 'possibly_paid')"])
-    rows = is_open.filter(status=Call.Status.INTENT, created_at__lt=timezone.now() - older_than)
+    rows = Call.objects.under_way().filter(created_at__lt=timezone.now() - older_than)
     listed = rows.update(status=Call.Status.POSSIBLY_PAID, error=LOST, settled_at=timezone.now())
     if listed:
         logger.warning("%s calls were never answered and are listed as possibly paid", listed)

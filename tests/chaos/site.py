@@ -48,6 +48,6 @@ class ChaosSite(Site):
     def _command(name: str) -> list[str]:
         """As kit/management/commands/serve.py starts a worker."""
         command = [sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker"]
-        command += ["--pool", "threads", "--concurrency", "4", "--loglevel", "info"]
+        command += ["--pool", "threads", "--concurrency", "5", "--loglevel", "info"]
         command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
         return [*command, "--hostname", name]

@@ -6,7 +6,7 @@ import itertools
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from django.db import connections
 
+from kit.runs.turns import Claimant
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, Transient
 from llm.gateway import Gateways
-from llm.limits import LATE_S, Health, Limiter, Until, give, rate, wait_before
+from llm.limits import LATE_S, SOMEBODY, Health, Limiter, Until, give, rate, wait_before
 from llm.models import RateLimit
 from tests.llm.stub import Stub, ask
 
@@ -124,11 +125,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
 
 
-def with_limiters(limits: Limits, clock: Clock, count: int, use: Any) -> Any:
+def with_limiters(
+    limits: Limits, clock: Clock, count: int, use: Any, *, who: Sequence[Claimant] = ()
+) -> Any:
     async def run() -> Any:
         with ThreadPoolExecutor(1) as executor:
             limiters = [
-                Limiter(stub(*limits), executor=executor, clock=clock) for _ in range(count)
+                Limiter(stub(*limits), executor=executor, clock=clock, who=each)
+                for each in who or [SOMEBODY] * count
             ]
             found = await use(*limiters)
             executor.submit(connections.close_all).result()
@@ -153,6 +157,46 @@ def test_workers_together_stay_below_the_limit_and_near_it(clock: Clock, workers
     with_limiters((120, 0), clock, workers, use)
     assert all(sum(start <= at < start + 60 for at in sent) <= 120 for start in sent)
     assert len(sent) >= 0.9 * 120 * 3
+
+
+@pytest.mark.parametrize(
+    ("scope", "weight", "part"), [("other", 1, 1.0), ("large", 1, 1.0), ("other", 4, 0.25)]
+)
+def test_a_run_that_comes_late_has_its_share_of_the_limit_at_once(
+    scope: str, weight: int, part: float
+) -> None:
+    # 600 a minute are 10 a second: 64 calls of the large run wait at a time, the small one has 16
+    # of its 80. Every event is a call's visit: when, and whose.
+    clock, sent = Clock.__new__(Clock), list[tuple[float, str]]()
+    left = {"large": 400 - 64, "small": 80 - 16}
+    limiters = {
+        name: Limiter(stub(600, 0), executor=ThreadPoolExecutor(1), clock=clock, who=who)
+        for name, who in [
+            ("large", Claimant(("r", 1), "large", 1)),
+            ("small", Claimant(("r", 2), scope, weight)),
+        ]
+    }
+    visits = [(1000.0, "large")] * 64 + [(1010.0, "small")] * 16
+    while visits:
+        clock.now, name = now = min(visits)
+        together = visits.count(now)
+        visits = [each for each in visits if each != now]
+        for at, is_given in limiters[name]._give([(0.0, 0.0)] * together):
+            if is_given:
+                sent.append((at, name))
+                visits += [(at, name)] * (left[name] > 0)
+                left[name] -= 1
+            else:
+                wait_s = at - clock.now
+                visits.append((clock.now + wait_s - 0.25 - wait_s % 0.25, name))
+    names = [name for _, name in sorted(sent)]
+    assert (names.count("large"), names.count("small")) == (400, 80)
+    last = len(names) - names[::-1].index("small")
+    before = sum(at < 1010 for at, _ in sent)
+    # Its share, two seconds' that were given before it came, and one that a run may be ahead.
+    assert names[before:last].count("large") <= 80 * part + 30
+    # Nothing of the limit is lost to it.
+    assert max(at for at, _ in sent) - 1000 <= 480 / rate(600) + 1
 
 
 def test_without_a_limit_nothing_is_asked_of_the_database(clock: Clock) -> None:

@@ -141,6 +141,8 @@ ROWS: list[tuple[str, Row]] = [
     ("api-delivery-again", post(ADMIN, 200)),
     ("api-quotas", get(ADMIN)),
     ("api-quotas", Row((), 200, "put", special={"admin": 403})),
+    ("api-run-priority", get(ADMIN)),
+    ("api-run-priority", Row(ADMIN, 400, "put")),
     ("api-endpoint-try", post(ADMIN, 400)),
     ("api-imports", get(ADMIN)),
     ("api-imports", post(ADMIN, 400)),

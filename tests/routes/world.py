@@ -467,6 +467,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("one-account", SimpleNamespace(pk=0)),
         ("site-person", SimpleNamespace(pk=0)),
         ("sign-in", SimpleNamespace(pk=0)),
+        ("run-priority", world.run),
     ]
     short = name.removeprefix("api-")
     pk = next((thing.pk for prefix, thing in keys if short.startswith(prefix)), None)
@@ -491,6 +492,7 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         "token": world.token,
         "said": "none",
         "path": "README.md",
+        "kind": "debate.run",
         "older": world.release.pk,
         **row.kwargs,
     }

@@ -89,7 +89,7 @@ class Site:
         # A name that no other test's worker on the same broker has, dead or alive.
         name = f"w{next(_numbers)}-{uuid.uuid4().hex[:8]}"
         command = [sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker"]
-        command += ["--pool", "threads", "--concurrency", "4", "--loglevel", "info"]
+        command += ["--pool", "threads", "--concurrency", "5", "--loglevel", "info"]
         command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
         command += ["--hostname", f"{name}@%h"]
         log = self.folder / f"{name}.log"

@@ -9,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.management.named import benchmark_named
 from corpus.quotas.services import quota_of, set_quota, used_by
 
-_LIMITS = ("bytes", "calls", "usd")
+_LIMITS = ("bytes", "calls", "usd", "usd_month", "in_flight")
+_MONEY = ("usd", "usd_month")
 
 
 class Command(BaseCommand):
@@ -20,6 +21,8 @@ class Command(BaseCommand):
         parser.add_argument("--bytes", help="of pages and imported files")
         parser.add_argument("--calls", help="to models; each attempt is one")
         parser.add_argument("--usd", help="for models")
+        parser.add_argument("--usd-month", help="for models, in a month of UTC")
+        parser.add_argument("--in-flight", help="calls to models at once")
         parser.add_argument("--json", action="store_true", help="for machines")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -45,9 +48,11 @@ class Command(BaseCommand):
 def _read(name: str, text: str) -> Any:
     try:
         value = None if text == "none" else round(Decimal(text), 2)
-        whole = value if value is None or name == "usd" else int(text)
+        whole = value if value is None or name in _MONEY else int(text)
     except (ArithmeticError, ValueError):
         raise CommandError(f"--{name} is {text!r}: give a number, or none.") from None
-    if whole is not None and not 0 <= whole <= (10**9 if name == "usd" else 2**62):
-        raise CommandError(f"--{name} is {text!r}: give 0 or more.")
+    least = 1 if name == "in_flight" else 0
+    most = 10**9 if name in _MONEY else 10_000 if name == "in_flight" else 2**62
+    if whole is not None and not least <= whole <= most:
+        raise CommandError(f"--{name.replace('_', '-')} is {text!r}: give {least} or more.")
     return whole

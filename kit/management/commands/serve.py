@@ -91,7 +91,7 @@ def _children(host: str, port: int, web_processes: int, workers: int) -> list[Ch
         children.append(Child("practice model", command, environment, is_quiet=True, **later))
     worker = [sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker"]
     worker += ["--pool", "threads"]
-    worker += ["--concurrency", "4", "--loglevel", "warning"]
+    worker += ["--concurrency", "5", "--loglevel", "warning"]
     worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     for number in range(1, max(1, workers) + 1):
         name = "worker" if number == 1 else f"worker {number}"

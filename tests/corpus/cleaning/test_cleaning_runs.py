@@ -1,7 +1,6 @@
 """Cleaning runs from their start to a version: with the practice model and by rules."""
 
 import json
-import math
 import threading
 from dataclasses import replace
 from datetime import timedelta
@@ -254,7 +253,7 @@ def test_a_half_made_version_is_dropped_by_a_worker_and_its_name_is_free_at_once
     common = {"benchmark": benchmark, "source": source, "preset": "diver_rules", "name": "tidy"}
     run = verbs.start_cleaning(actor=admin, claimed=True, **common)
     plan(run)
-    clean_by_rules(Share(run, leads=True), ends_at=math.inf)
+    clean_by_rules(Share(run, leads=True))
     verbs.cancel_cleaning(run=run, actor=admin)
     assert Passage.objects.filter(version=run.version).count() > 3  # no request waits for them
     again = verbs.start_cleaning(actor=admin, **common)
@@ -282,7 +281,7 @@ def test_a_lease_is_renewed_between_passages_that_take_long(monkeypatch) -> None
 
     monkeypatch.setattr("corpus.cleaning.rules.clean", long_work)
     monkeypatch.setattr("kit.runs.sharing.time.monotonic", lambda: 0.0)
-    clean_by_rules(Share(run), ends_at=math.inf)
+    clean_by_rules(Share(run))
     assert len(leases) > 3
     assert sorted(set(leases)) == leases
 
@@ -315,7 +314,7 @@ def test_a_chunk_that_is_long_in_writing_is_not_taken_over(monkeypatch) -> None:
 
     monkeypatch.setattr("corpus.cleaning.rules.clean", stall)
     monkeypatch.setattr("corpus.cleaning.rules.write", long_writing)
-    clean_by_rules(Share(run), ends_at=math.inf)
+    clean_by_rules(Share(run))
     other.join()
     assert claimed == [None]
     assert run.groups.get().status == "done"
@@ -328,7 +327,7 @@ def test_a_failed_run_is_given_up_and_leaves_nothing() -> None:
     common = {"benchmark": benchmark, "source": source, "preset": "diver_rules", "name": "tidy"}
     run = verbs.start_cleaning(actor=admin, claimed=True, **common)
     plan(run)
-    clean_by_rules(Share(run, leads=True), ends_at=math.inf)
+    clean_by_rules(Share(run, leads=True))
     run.finish("failed", error="A prompt changed since this run was made.")
     assert run.can_cancel
     with pytest.raises(Refused, match="named 'tidy' already"):

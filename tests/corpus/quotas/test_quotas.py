@@ -2,7 +2,9 @@
 
 import json
 import threading
-from decimal import Decimal
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from decimal import ROUND_UP, Decimal
 from io import StringIO
 
 import pytest
@@ -21,13 +23,15 @@ from debate.models import DebateRun
 from debate.runs.services import start_run
 from debate.tasks import run_debates
 from kit.errors import Refused
-from kit.models import Event
+from kit.models import Event, Quota
 from kit.runs.models import RunStatus
 from kit.runs.moves import resume_run
 from llm import endpoints
+from llm.ledger.accounts import this_month
 from llm.models import Account, Call
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
+from tests.llm.stub import after
 
 # An answer costs as in tests/debate/runs/test_budget.py: $0.002.
 PRICE = {"endpoint": "*", "model": "stub-1", "valid_from": "2026-01-01"}
@@ -112,6 +116,14 @@ def worked(run: DebateRun) -> DebateRun:
     return run
 
 
+def worked_elsewhere(run: DebateRun) -> str:
+    """As another worker does."""
+    try:
+        return worked(run).status
+    finally:
+        connection.close()
+
+
 @database
 def test_runs_share_the_calls_and_the_money(benchmark, admin, settings, tmp_path, monkeypatch):
     monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
@@ -159,7 +171,12 @@ def test_staff_set_it_on_screen_and_by_script(benchmark, admin) -> None:
     quota = quota_of(benchmark)
     assert (quota.bytes, quota.calls, quota.usd) == (5_000, 7, None)
     answer = client.put(api, given, content_type="application/json").json()
-    assert answer == {**given, "used": {"bytes": 0, "calls": 0, "usd": 0.0}}
+    used = {"bytes": 0, "calls": 0, "usd": 0.0, "usd_month": 0.0, "in_flight": 0}
+    assert answer == {**given, "usd_month": None, "in_flight": None, "used": used}
+    more = {"usd_month": 3.5, "in_flight": 2}
+    client.put(api, given | more, content_type="application/json")
+    answer = client.put(api, given, content_type="application/json").json()
+    assert {name: answer[name] for name in more} == more  # left out they stay
     assert client.put(api, {"bytes": -1}, content_type="application/json").status_code == 400
     event = Event.objects.filter(verb="set quota").first()
     assert (event.actor, event.data["usd"], event.scope) == (admin, "1.50", "demo")
@@ -170,6 +187,63 @@ def test_staff_set_it_on_screen_and_by_script(benchmark, admin) -> None:
     assert quota_of(benchmark).bytes == 5_000
     with pytest.raises(CommandError, match="--usd is 'much'"):
         call_command("quota", "demo", "--usd", "much", stdout=said)
+
+
+@database
+def test_calls_of_a_month_and_in_flight_are_limited_over_all_runs(
+    benchmark, settings, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
+    (tmp_path / "prices.json").write_text(json.dumps([PRICE]))
+    settings.ASSAY_PRICES = str(tmp_path / "prices.json")
+    with answering(settings, after(0.02, turn("no"))) as stub:
+        limit(benchmark, in_flight=1)
+        runs = [run_of(benchmark, 3), run_of(benchmark, 3)]
+        with ThreadPoolExecutor(2) as threads:  # two workers, of four calls in flight each
+            done = [threads.submit(worked_elsewhere, run) for run in runs]
+            assert [each.result() for each in done] == [RunStatus.DONE, RunStatus.DONE]
+        assert (stub.most_in_flight, len(stub.asked)) == (1, 12)
+
+        # What was paid before this month does not count: 6 of 12 calls of $0.002 each.
+        earlier = Call.objects.order_by("pk")[:6].values("pk")
+        Call.objects.filter(pk__in=earlier).update(created_at=this_month() - timedelta(days=1))
+        # Room for a call or a few more: one holds its upper bound until it is answered.
+        most = Decimal("0.012") + (Call.objects.latest("pk").bound_usd or 0)
+        most = most.quantize(Decimal("0.01"), ROUND_UP)
+        limit(benchmark, usd_month=most)
+        assert used_by(benchmark).usd_month == Decimal("0.012")
+        third = worked(run_of(benchmark, 5))
+        assert third.status == RunStatus.PAUSED
+        assert 12 < len(stub.asked) < 22
+        assert used_by(benchmark).usd_month <= most
+        assert f"quota of ${most} a month for models has no room" in third.pause_reason
+        Quota.objects.update(month="2026-01-01")  # a new month begins
+        resume_run(run=third, actor=None)
+        before = len(stub.asked)
+        worked(third)
+        assert len(stub.asked) > before
+
+
+@pytest.mark.django_db
+def test_priority_is_set_on_the_page_by_script_and_by_command(benchmark, admin, settings) -> None:
+    settings.OPENAI_API_KEY = "sk-stub"
+    run, client = run_of(benchmark, 2), Client()
+    client.force_login(admin)
+    page = f"/b/demo/debates/{run.pk}/"
+    assert "priority: normal" in " ".join(client.get(page).content.decode().split())
+    assert client.post(f"{page}budget/", {"budget_usd": "", "priority": "16"}).status_code == 302
+    api = f"/api/b/demo/priorities/debate.run/{run.pk}/"
+    assert client.get(api).json() == {"priority": "high"}
+    said = client.put(api, {"priority": "low"}, content_type="application/json")
+    assert (said.json(), said.status_code) == ({"priority": "low"}, 200)
+    assert client.put(api, {"priority": "top"}, content_type="application/json").status_code == 400
+    assert client.get(f"/api/b/demo/priorities/debate.trial/{run.pk}/").status_code == 404
+    out = StringIO()
+    call_command("priority", "demo", f"debate.run/{run.pk}", "by-size", stdout=out)
+    assert out.getvalue().startswith(f"debate.run/{run.pk}\tnormal\t")
+    verbs = Event.objects.filter(verb="set priority of debate run").order_by("pk")
+    assert [each.data["priority"] for each in verbs] == ["high", "low", None]
+    assert b"normal" in client.get("/b/demo/quotas/").content
 
 
 @pytest.mark.django_db

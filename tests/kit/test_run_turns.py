@@ -1,0 +1,115 @@
+"""Who goes first: places of a process, portions of its calls, and a thread for people."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from debate.models import DebateRun, HintRun
+from kit.runs import turns
+from kit.runs.turns import SLICE_S, Claimant, Priority, in_order, place
+
+LARGE, OTHER = Claimant(("a", 1), "x", 1), Claimant(("a", 2), "x", 1)
+SMALL, SAME = Claimant(("b", 3), "y", 4), Claimant(("a", 4), "x", 4)
+
+
+class Clock:
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(turns, "time", found)
+    return found
+
+
+@pytest.fixture
+def take(settings) -> Iterator:
+    """A place of two, held to the end of the test."""
+    settings.ASSAY_RUNS_AT_ONCE = 2
+    with ExitStack() as held:
+
+        def enter(who: Claimant) -> turns.Turn | None:
+            turn = held.enter_context(place(who))
+            if turn is not None:
+                turn.begin()
+            return turn
+
+        yield enter
+
+
+@pytest.mark.parametrize("newcomer", [SMALL, SAME])
+def test_a_small_run_begins_at_once_beside_large_ones_that_had_their_slice(
+    take, clock, newcomer
+) -> None:
+    # Shares: 1/2 of each large one beside the other; the newcomer's 4, or 2 beside one of its own.
+    first = take(LARGE)
+    clock.now += 1
+    second = take(OTHER)
+    clock.now += SLICE_S * 0.5 / (4 if newcomer is SMALL else 2) - 1
+    assert take(newcomer) is not None
+    assert (first.is_over, second.is_over) == (True, False)
+
+
+def test_nobody_gives_a_place_before_its_slice_nor_to_a_third_at_once(take, clock) -> None:
+    for turn in [take(SMALL), take(LARGE)]:
+        assert turn is not None
+    assert take(OTHER._replace(scope="z")) is None
+    # 40 s of weight 4 beside weight 1; the other, of weight 1, has its 10.
+    clock.now += SLICE_S
+    late = take(OTHER._replace(scope="z"))
+    assert late is not None
+    assert not late.is_over
+    assert [each.is_over for each in turns._turns.values()] == [False, True, False]
+
+
+def test_a_run_has_one_place_in_a_process(take) -> None:
+    assert take(LARGE) is not None
+    assert take(LARGE) is None
+
+
+def test_calls_in_flight_are_divided_by_weight_and_benchmark(take) -> None:
+    alone = take(LARGE)
+    assert alone.portion == 1
+    beside = take(SAME)
+    assert (alone.portion, beside.portion) == (1 / 4, 1)
+
+
+def test_two_runs_of_a_benchmark_have_what_one_of_another_has(take, settings) -> None:
+    settings.ASSAY_RUNS_AT_ONCE = 3
+    found = [take(each) for each in (LARGE, OTHER, SMALL._replace(weight=1))]
+    assert [each.portion for each in found] == [0.5, 0.5, 1]
+
+
+def test_who_waits_goes_up_and_none_starves(clock) -> None:
+    due = [(LARGE, False, "large"), (SMALL, False, "small")]
+    assert in_order(due) == ["small", "large"]
+    # The large one waits; small ones that come anew, weight 4, go before it for a while only.
+    for number, expected in enumerate(["large", "large"], 1):
+        clock.now += 10
+        fresh = SMALL._replace(key=("b", 10 + number))
+        assert in_order([(LARGE, False, "large"), (fresh, False, "fresh")])[0] == expected
+    led = [(SMALL, True, "helped"), (LARGE, False, "large")]
+    assert in_order(led) == ["large", "helped"]
+
+
+def test_one_thread_is_kept_for_people_at_the_screen(monkeypatch) -> None:
+    monkeypatch.setattr(turns, "threads", 3)
+    monkeypatch.setattr(turns, "_busy", {1, 2})
+    assert not turns.may_claim(at_screen=False)
+    assert turns.may_claim(at_screen=True)
+    monkeypatch.setattr(turns, "_busy", {1})
+    assert turns.may_claim(at_screen=False)
+    turns.end_claim()
+    assert turns._busy == {1}
+
+
+def test_a_run_of_which_nobody_said_anything_goes_by_its_size() -> None:
+    assert DebateRun.weigh(None, 200) == Priority.NORMAL
+    assert DebateRun.weigh(None, 201) == Priority.LOW
+    assert DebateRun.weigh(Priority.HIGH, 100_000) == 16
+    assert HintRun.weigh(None, 100_000) > Priority.HIGH
