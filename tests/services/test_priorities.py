@@ -13,7 +13,7 @@ from tests.services.pairs import is_over, make_pairs, result_of
 from tests.services.processes import Site, wait_until
 
 pytestmark = pytest.mark.slow
-LARGE, SMALL = 600, 20
+LARGE, SMALL = 400, 20
 
 
 def make_small(benchmark) -> Pool:
