@@ -76,18 +76,23 @@ def recognised(table: PublishedTable, counts: Counts, *, is_derived: bool) -> se
 
 
 def _is_of(corpus: str, name: str, found: Mapping[str, float], is_derived: bool) -> bool:
-    if corpus not in CORPORA:
-        return False
-    for what, table, column in CORPORA[corpus]:
-        if what == "passages" and not found[what] and not is_derived and corpus != PLUS:
+    for what, table, column in CORPORA.get(corpus, ()):
+        printed = _printed(table, column).get(plain(name))
+        if printed is None:
+            # The sizes of seven of BRIGHT's twelve sets are printed.
+            return corpus == BRIGHT
+        is_without = what == "passages" and not found[what]
+        if is_without and not is_derived and corpus != PLUS:
             continue
-        if not is_alike(found[what], _printed(table, column).get(plain(name), (found[what],))):
+        if not is_alike(found[what], printed):
             return False
-    return True
+    return corpus in CORPORA
 
 
 def _printed(table: str, column: str) -> Mapping[str, tuple[float, ...]]:
     """What a column prints of each set, by its plain name."""
     found = tables()[table]
     place = found.columns.index(column)
-    return {plain(n): tuple(filter(None, (values[place],))) for n, values in found.rows}
+    return {
+        plain(name): (value,) for name, values in found.rows if (value := values[place]) is not None
+    }
