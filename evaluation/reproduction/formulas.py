@@ -7,7 +7,7 @@ rounded, so a formula also says how far the rounding of what it is made of can m
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
 from math import fsum
 from typing import TypeAlias
 
@@ -91,6 +91,7 @@ def recompute(tables: Tables, formula: Formula) -> tuple[float | None, float]:
     return value, slack
 
 
+@cache
 def _decimals(value: float | None) -> int:
     # As JSON has it: 12.50 is 12.5.
     exponent = Decimal(repr(value or 0)).normalize().as_tuple().exponent
