@@ -281,8 +281,8 @@ def _runs_of(
     """The run of each row, by the row's name: no run of the practice model, and none for a name
     that is printed twice.
 
-    Where rows share a condition, the run's name tells it too; where they do not, a run that was
-    computed for queries in other words is another system.
+    Where rows share a condition, the run's name tells it too. A run that was computed for queries
+    in other words is another system, unless the row names these words.
     """
     key = version.key if version else None
     runs = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key)
@@ -292,7 +292,8 @@ def _runs_of(
     for name in (name for name, n in times.items() if n == 1):
         own, condition = plain(name), plain(table.condition)
         run = by_name.get(own + condition) or by_name.get(condition + own)
-        if run is not None and (condition or not run.provenance.get("queries")):
+        wording = plain(str(run.provenance.get("queries") or "")) if run else ""
+        if run is not None and (condition or wording in own):
             found[name] = run
     return found
 
