@@ -101,10 +101,15 @@ class Figure:
         return None if self.found is None else self.found.ours - self.printed
 
     @property
+    def finer(self) -> int:
+        """One decimal more than were printed: half a unit has it."""
+        return self.digits + 1
+
+    @property
     def shown(self) -> int:
-        """Decimals of ours: one more than were printed, where the difference needs it."""
-        is_short = self.state in (State.DIFFERS, State.EXPLAINED)
-        return self.digits + 1 if is_short and self.digits else self.digits
+        """Decimals of ours, one more where the difference needs it."""
+        differs = self.state in (State.DIFFERS, State.EXPLAINED)
+        return self.finer if differs and self.digits else self.digits
 
     @property
     def tone(self) -> str:
@@ -180,13 +185,13 @@ def _needed(table: PublishedTable, row: str, column: str) -> str:
         return (
             f"Import or compute a run named “{name}” over {over}; score it under {table.profile}."
         )
-    if table.compared_with == "release":
+    if table.compared_with == "release" and column in ours.COUNTED:
         return f"Import {on} and build a release; what the table counts is then counted there."
     if table.compared_with == "cleaning":
         return "Import BRIGHT and clean it with all agents of MARCUS."
     if table.is_of_debates:
         return f"Debate pairs of all sets of {on} in a run “{row}”, and make an experiment of it."
-    return "Nothing here computes it."
+    return "Nothing of ours is compared with it."
 
 
 @cache
