@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from django.db.models import Count
-
 from annotate.models import Aspect, GoldPassage
+from corpus.cleaning.report import passages_by_domain
 from corpus.models import Benchmark, CorpusVersion, Judgment, Passage
 from evaluation.published.ours import TOTAL
-from evaluation.published.services import PublishedTable, is_alike, plain, queries_of, tables
+from evaluation.published.services import PublishedTable, is_alike, plain, queries_of
 
 # Of each printed corpus what its sets are told by: what we count, and where that is printed.
 Printed = tuple[str, str, str]
@@ -34,8 +33,7 @@ def counts_of(benchmark: Benchmark, version: CorpusVersion | None) -> Counts:
     """What a corpus version has in each domain, by its name: queries, passages whose text is here,
     aspects, the gold that supports them, relevant passages a query."""
     queries = queries_of(benchmark)
-    rows = Passage.objects.in_version(version).exclude(text=None).order_by()
-    passages = Counter(dict(rows.values_list("domain__name").annotate(n=Count("pk"))))
+    passages = passages_by_domain(version) if version else {}
     pairs = Judgment.objects.in_benchmark(benchmark).filter(label__gt=0)
     counting = pairs.original() | pairs.standing()
     columns = ("query__domain__name", "query_id", "passage_id")
@@ -49,7 +47,7 @@ def counts_of(benchmark: Benchmark, version: CorpusVersion | None) -> Counts:
     return {
         name: {
             "queries": size,
-            "passages": passages[name],
+            "passages": passages.get(name, 0) if _has_text(version, name) else 0,
             "aspects": others[0][name],
             "gold": others[1][name],
             "relevant a query": relevant[name] / size if size else 0.0,
@@ -58,7 +56,14 @@ def counts_of(benchmark: Benchmark, version: CorpusVersion | None) -> Counts:
     }
 
 
-def recognised(table: PublishedTable, counts: Counts, *, is_derived: bool) -> set[str]:
+def _has_text(version: CorpusVersion | None, name: str) -> bool:
+    rows = Passage.objects.in_version(version).filter(domain__name=name)
+    return rows.exclude(text=None).exists()
+
+
+def recognised(
+    table: PublishedTable, counts: Counts, known: Mapping[str, PublishedTable], *, is_derived: bool
+) -> set[str]:
     """The domains that are sets of the table's corpus, by name and sizes, give or take a tenth.
 
     Where no text is loaded the corpus of a loaded version is taken to be the one that its name and
@@ -70,14 +75,20 @@ def recognised(table: PublishedTable, counts: Counts, *, is_derived: bool) -> se
         for name, found in counts.items()
         if plain(name) in sets - {TOTAL}
         and table.allows(name, found["queries"])
-        and _is_of(table.corpus, name, found, is_derived)
-        and not (table.corpus == BRIGHT and _is_of(PRO, name, found, is_derived))
+        and _is_of(table.corpus, name, found, known, is_derived)
+        and not (table.corpus == BRIGHT and _is_of(PRO, name, found, known, is_derived))
     }
 
 
-def _is_of(corpus: str, name: str, found: Mapping[str, float], is_derived: bool) -> bool:
+def _is_of(
+    corpus: str,
+    name: str,
+    found: Mapping[str, float],
+    known: Mapping[str, PublishedTable],
+    is_derived: bool,
+) -> bool:
     for what, table, column in CORPORA.get(corpus, ()):
-        printed = _printed(table, column).get(plain(name))
+        printed = _printed(known[table], column).get(plain(name))
         if printed is None:
             # The sizes of seven of BRIGHT's twelve sets are printed.
             return corpus == BRIGHT
@@ -89,10 +100,9 @@ def _is_of(corpus: str, name: str, found: Mapping[str, float], is_derived: bool)
     return corpus in CORPORA
 
 
-def _printed(table: str, column: str) -> Mapping[str, tuple[float, ...]]:
+def _printed(table: PublishedTable, column: str) -> Mapping[str, tuple[float, ...]]:
     """What a column prints of each set, by its plain name."""
-    found = tables()[table]
-    place = found.columns.index(column)
+    place = table.columns.index(column)
     return {
-        plain(name): (value,) for name, values in found.rows if (value := values[place]) is not None
+        plain(name): (value,) for name, values in table.rows if (value := values[place]) is not None
     }

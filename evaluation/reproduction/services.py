@@ -221,12 +221,12 @@ def _of_benchmark(
         derived = version is not None and version.is_derived
         counts = counts_of(benchmark, version)
         for table in about:
-            if here := recognised(table, counts, is_derived=derived):
+            if here := recognised(table, counts, known, is_derived=derived):
                 yield from _of_scores(known, table, benchmark, version, here)
                 if table.compared_with == "release" and not derived:
                     yield from _of_release(known, table, benchmark, here, counts)
     debates = [table for table in known.values() if table.is_of_debates]
-    if with_experiments and _has_all_sets(benchmark, names):
+    if with_experiments and _has_all_sets(known, benchmark, names):
         yield from _of_experiment(known, debates, benchmark)
     yield from _of_cleaning(known, benchmark)
 
@@ -240,7 +240,8 @@ def score_missing(
 ) -> None:
     """Have `score` compute what printed tables are compared with: version, metric, profile."""
     names = list(benchmark.domains.ready().values_list("name", flat=True))
-    about = [table for table in tables().values() if table.metric and table.is_about(names)]
+    known = tables()
+    about = [table for table in known.values() if table.metric and table.is_about(names)]
     for version in _versions(benchmark) if about else ():
         derived = version is not None and version.is_derived
         key = version.key if version else None
@@ -250,7 +251,7 @@ def score_missing(
         wanted = {
             (table.metric, table.profile)
             for table in about
-            if table.metric and recognised(table, counts, is_derived=derived)
+            if table.metric and recognised(table, counts, known, is_derived=derived)
         }
         for metric, profile in sorted(wanted):
             score(version, metric, profile)
@@ -327,15 +328,15 @@ def _of_cleaning(known: Tables, benchmark: Benchmark) -> Iterator[tuple[Place, E
                 yield from _cells(known, table, number, row, Kind.OWN, source, table.tolerance)
 
 
-def _has_all_sets(benchmark: Benchmark, names: Sequence[str]) -> bool:
+def _has_all_sets(known: Tables, benchmark: Benchmark, names: Sequence[str]) -> bool:
     """Whether a benchmark is BRIDGE: all its sets in their sizes and no other."""
-    sets = tables()["dream-sets"]
+    sets = known["dream-sets"]
     wanted = {plain(name) for name, _ in sets.rows} - {ours.TOTAL}
     if {plain(name) for name in names} != wanted:
         return False
     version = CorpusVersion.objects.loaded(benchmark)
     counts = counts_of(benchmark, version)
-    return recognised(sets, counts, is_derived=False) == set(names)
+    return recognised(sets, counts, known, is_derived=False) == set(names)
 
 
 def _of_experiment(

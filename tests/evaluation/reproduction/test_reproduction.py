@@ -13,12 +13,16 @@ from django.urls import reverse
 from corpus.benchmarks.services import create_benchmark
 from corpus.judgments.services import record_judgment
 from corpus.models import Benchmark, Judgment, Query, RankedList, RetrievalRun, Source
+from evaluation.experiments.services import create_experiment
 from evaluation.published.services import PublishedTable, tables
 from evaluation.reproduction.services import Figure, Kind, State, figures, summary
 from tests.corpus.import_files import imported
+from tests.evaluation.conftest import release_into
+from tests.evaluation.experiments.test_experiments import admin, runs
 from tests.evaluation.leaderboard.test_leaderboard import score
 from tests.factories import make_benchmark, make_gold, make_member, make_passage
 
+__all__ = ["admin", "runs"]
 pytestmark = pytest.mark.django_db
 IMPORTED = {"import": 1}
 COMPUTED = {"computation": 1}
@@ -212,6 +216,46 @@ def test_the_command_fails_where_a_figure_differs_unexplained() -> None:
     # (20 + .5) / 103 = 19.903: a point more than 18.9.
     line = "differs: MARCUS/BRIGHT+, nDCG@10 on BRIGHT, BM25, biology: 18.9, ours 19.9029 (+1,"
     assert line in out.getvalue()
+
+
+def resized(name: str, rows: dict[str, list[float | None]]) -> dict[str, PublishedTable]:
+    """The printed tables with one whose sets are of other sizes."""
+    small = replace(tables()[name], rows=tuple(rows.items()), sizes={})
+    return {**tables(), name: small}
+
+
+def test_counts_of_a_release_are_imported_files(garden, tmp_path) -> None:
+    """The garden's biology: a query, 2 aspects, 2 gold passages, 4 passages."""
+    release_into(garden.benchmark, tmp_path / "r")
+    printed = [1, 2, 2, 4, 1, 4, 2.0, 2.0]
+    given = resized("brightpro-card", {"biology": printed, "total": printed})
+    found = figures([(garden.benchmark, False)], given)
+    queries = figure(found, "brightpro-card", "biology", "queries")
+    assert (queries.kind, queries.state) == (Kind.FILES, State.REPRODUCED)
+    assert queries.found.source.startswith("release 0.1.0")
+    # As printed, one query is no 103.
+    as_printed = figures([(garden.benchmark, False)])
+    assert figure(as_printed, "brightpro-card", "biology", "queries").state is State.UNTRIED
+
+
+def test_experiments_count_for_who_may_read_them(benchmark, admin, runs) -> None:
+    """docs/protocol.md 6.9: .8 and 1, balanced .9, a fifth disputed; DREAM prints others."""
+    type(runs[0]).objects.filter(pk=runs[0].pk).update(name="DREAM")
+    gold = benchmark.domains.get().gold_versions.get()
+    create_experiment(
+        benchmark=benchmark, name="two", reference=f"gold-{gold.pk}", runs=runs, actor=admin
+    )
+    sizes = [10, 1, 4, 4, *[None] * 10]
+    given = resized("dream-sets", {"biology": sizes, "total": sizes})
+    for may_read in (False, True):
+        found = figures([(benchmark, may_read)], given)
+        dream = figure(found, "dream-labelling", "DREAM", "balanced accuracy")
+        assert (dream.kind == Kind.OWN) is may_read
+    assert (dream.printed, dream.state) == (95.2, State.DIFFERS)
+    assert (dream.found.ours, dream.found.tolerance) == (pytest.approx(90), 2)
+    # A benchmark that is not BRIDGE tells nothing of it.
+    other = figure(figures([(benchmark, True)]), "dream-labelling", "DREAM", "escalated")
+    assert other.state is State.UNTRIED
 
 
 @pytest.fixture
