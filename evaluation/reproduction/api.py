@@ -8,7 +8,8 @@ from rest_framework.response import Response
 
 from corpus.access import enter
 from evaluation.reproduction import services as reproduction
-from evaluation.reproduction.services import Figure, Kind, State
+from evaluation.reproduction.evidence import Kind
+from evaluation.reproduction.services import Figure, State
 from evaluation.reproduction.views import narrowed, readable_by
 from kit.api import Route
 

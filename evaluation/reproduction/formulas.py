@@ -154,8 +154,7 @@ def _means(tables: Tables) -> Formulas:
                     Formula(tuple((table.id, n, each) for each in sets), over_sets, words),
                 )
         if table.rows[-1][0] == "Avg":
-            # The mean over sets of the last row is that of its figures: more direct than over
-            # systems.
+            # Its mean is that over its own sets, which is more direct than over systems.
             for column in (each for each in table.columns if each != MEAN):
                 inputs = _column(tables, table.id, column)
                 yield (
@@ -199,10 +198,7 @@ def _dream(tables: Tables) -> Formulas:
     of_sets, of_text = partial(_named, tables, sets.id), partial(_named, tables, "dream-text")
     left, agreed = "disputed after round 2", ("agreed in round 1", "agreed in round 2")
     refined = _column(tables, sets.id, "refined gold a query")
-    ranked = (
-        *_column(tables, "dream-hit10", MEAN),
-        *_column(tables, "dream-hit10", "gain"),
-    )
+    ranked = _column(tables, "dream-hit10", MEAN) + _column(tables, "dream-hit10", "gain")
     given: dict[str, Formula] = {
         "labels": Formula(
             _column(tables, sets.id, "left by the filter"), fsum, "sum of the 7 sets"
@@ -341,14 +337,8 @@ def _bright_pro(tables: Tables) -> Formulas:
         yield _named(tables, card.id, "total", column)[0], formula
     # Figures that Bright-Pro takes over from BRIGHT; DIVER prints their sets.
     original = "diver-retrievers-evaluate-retriever-with-original-query"
-    known = {
-        "DIVER-4B": "DIVER-Retriever(v1)",
-        "GTE-7B": "gte-Qwen1.5-7B",
-        "OpenAI-3L": "OpenAI",
-        "ReasonIR-8B": "ReasonIR-8B",
-        "BM25": "BM25",
-    }
-    for name, row in known.items():
+    known = {"DIVER-4B": "DIVER-Retriever(v1)", "GTE-7B": "gte-Qwen1.5-7B", "OpenAI-3L": "OpenAI"}
+    for name, row in {**known, "ReasonIR-8B": "ReasonIR-8B", "BM25": "BM25"}.items():
         inputs = _named(tables, original, row, *_sets(tables[original]))
         formula = Formula(inputs, over_sets, "mean over the 12 sets that DIVER prints")
         yield _named(tables, "brightpro-bright", name, MEAN)[0], formula

@@ -13,7 +13,8 @@ from corpus.models import Benchmark
 from evaluation.published.services import PublishedTable, tables
 from evaluation.published.views import experiments_for
 from evaluation.reproduction import services as reproduction
-from evaluation.reproduction.services import Figure, Kind, Readable, State
+from evaluation.reproduction.evidence import Kind
+from evaluation.reproduction.services import Figure, Readable, State
 from evaluation.scores.services import enter_scored
 from kit import htmx
 from kit.account.factor import NeedsFactor

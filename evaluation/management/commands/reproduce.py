@@ -11,6 +11,7 @@ from corpus.models import Benchmark, CorpusVersion
 from evaluation.management.commands.leaderboard import current_sheet
 from evaluation.published.services import tables
 from evaluation.reproduction import services as reproduction
+from evaluation.reproduction.evidence import score_missing
 from evaluation.reproduction.services import Figure, State
 from kit.lists.csvfile import harmless
 from kit.lists.report_tables import csv_header, csv_rows
@@ -57,7 +58,7 @@ class Command(VerbCommand):
         def score(version: CorpusVersion | None, metric: str, profile: str) -> None:
             current_sheet(benchmark, version, metric=metric, profile=profile)
 
-        reproduction.score_missing(benchmark, score)
+        score_missing(benchmark, score)
 
 
 def _write(path: Path, found: list[Figure]) -> None:
