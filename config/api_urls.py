@@ -66,6 +66,7 @@ urlpatterns = [
     path("", include("evaluation.leaderboard.api")),
     path("", include("evaluation.holes.api")),
     path("", include("evaluation.published.api")),
+    path("", include("evaluation.reproduction.api")),
     path("", include("evaluation.agents.trust.api")),  # before the verbs of judge runs
     path("", include("evaluation.agents.api")),
     path("", include("evaluation.agents.doors")),

@@ -12,6 +12,7 @@ from evaluation.judges import views as judges
 from evaluation.pipelines import views as pipelines
 from evaluation.published import views as published
 from evaluation.releases import views as releases
+from evaluation.reproduction import views as reproduction
 
 _HERE = "b/<slug:slug>"
 _AGREED = f"{_HERE}/agreement"
@@ -43,7 +44,10 @@ urlpatterns = [
     path("", include("evaluation.training.urls")),
     path("", include("evaluation.support.urls")),
     path(f"{_HERE}/leaderboard/systems/", published.known_systems, name="known-systems"),
-    path(f"{_TABLES}/", published.published_tables, name="published-tables"),
+    path(f"{_TABLES}/", reproduction.published_tables, name="published-tables"),
+    path(
+        f"{_HERE}/leaderboard/published.csv", reproduction.figures_csv, name="published-figures-csv"
+    ),
     path(f"{_TABLES}/<slug:name>/", published.published_table, name="published-table"),
     path(f"{_HERE}/pipelines/", pipelines.pipelines, name="pipelines"),
     path(f"{_HERE}/pipelines/new/", pipelines.pipeline_new, name="pipeline-new"),

@@ -47,6 +47,11 @@ def task_means(values: Floats) -> Floats:
     return np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0)
 
 
+def over_tasks(tasks: Sequence[Floats]) -> Floats:
+    """Of each system the unweighted mean over tasks; NaN where one has no value of it."""
+    return np.asarray(np.mean([task_means(task) for task in tasks], axis=0) if tasks else [])
+
+
 def standings(
     tasks: Sequence[Floats], *, seed: int, resamples: int = 2000, level: float = 0.95
 ) -> list[Standing]:
@@ -55,7 +60,7 @@ def standings(
     Queries are drawn within each task. Systems that miss a task get no rank.
     """
     systems = len(tasks[0]) if tasks else 0
-    means = np.mean([task_means(task) for task in tasks], axis=0) if tasks else np.zeros(0)
+    means = over_tasks(tasks)
     inside = np.flatnonzero(~np.isnan(means))
     found = [Standing()] * systems
     if not len(inside):
@@ -153,10 +158,7 @@ def rank_shifts(
     first = [np.where(out, np.nan, task) for out, task in zip(both, before, strict=True)]
     second = [np.where(out, np.nan, task) for out, task in zip(both, after, strict=True)]
     size = len(first[0]) if first else 0
-    means = [
-        np.mean([task_means(task) for task in tasks], axis=0) if tasks else np.zeros(0)
-        for tasks in (first, second)
-    ]
+    means = [over_tasks(tasks) for tasks in (first, second)]
     inside = np.flatnonzero(~np.isnan(means[0])) if size else np.zeros(0, np.int64)
     gain, won, tau = [Interval()] * size, [Interval()] * size, Interval()
     if len(inside):

@@ -27,7 +27,7 @@ TOTAL = "total"
 Names = Sequence[tuple[str, str]]
 Counts = Mapping[str, int]
 # What a release counts of a split, by the heads of the tables.
-_COUNTED: Mapping[str, Callable[[Counts], float | None]] = {
+COUNTED: Mapping[str, Callable[[Counts], float | None]] = {
     "queries": lambda found: found["queries"],
     "aspects": lambda found: found["aspects"],
     "gold": lambda found: found["gold"],
@@ -87,7 +87,7 @@ def compare_release(table: PublishedTable, release: Release | None) -> list[Comp
         found = splits.get(row)
         if found is None:
             return None, ()
-        return name, [_COUNTED[c](found) if c in _COUNTED else None for c in table.columns]
+        return name, [COUNTED[c](found) if c in COUNTED else None for c in table.columns]
 
     return compare_rows(table, ours)
 

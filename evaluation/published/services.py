@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from django.db.models import Count
 
 from corpus.models import Benchmark, RetrievalRun
 from evaluation.leaderboard.services import Leaderboard, Line, leaderboard_of
+from evaluation.metrics.profiles import REFERENCE
 from evaluation.scores.models import ScoreSheet
 from kit.errors import Refused
 
@@ -46,6 +47,10 @@ class PublishedTable:
     `metric` and `view` name the leaderboard of ours that it can be compared with, `compared_with`
     what else: a cleaning, a release, debate runs (ours.py); "" where nothing can. `sets` are those
     of a mean that stands alone, `sizes` the printed numbers of queries by the plain name of a set.
+    `corpus` names what it was measured on, `condition` what all its rows share, such as the wording
+    of the queries; `needs` what it would take to reproduce what nothing here is compared with.
+    `known` are reasons why figures of ours differ: {"why"}, with "row", "column" and "kind" of
+    reproduction where one holds of these only, and "within", how far they do.
     """
 
     id: str
@@ -61,12 +66,26 @@ class PublishedTable:
     # (name, values in the order of the columns).
     rows: tuple[tuple[str, list[float | None]], ...]
     compared_with: str = ""
+    corpus: str = ""
+    condition: str = ""
+    profile: str = REFERENCE.name
+    needs: str = ""
+    known: Sequence[Mapping[str, Any]] = ()
     sets: tuple[str, ...] = ()
     sizes: Mapping[str, Sequence[float]] = field(default_factory=lambda: QUERIES)
 
     def allows(self, name: str, queries: float) -> bool:
         """Whether a domain of ours with so many queries is of the size of the set of its name."""
         return is_alike(queries, self.sizes.get(plain(name), (queries,)))
+
+    def why(self, row: str, column: str, kind: str, difference: float) -> str:
+        """The known reason why a figure of ours differs so much; empty where none is."""
+        asked = {"row": row, "column": column, "kind": kind}
+        for each in self.known:
+            fits = all(each.get(name, value) == value for name, value in asked.items())
+            if fits and abs(difference) <= each.get("within", abs(difference)) + 1e-9:
+                return str(each["why"])
+        return ""
 
     def is_about(self, names: Iterable[str]) -> bool:
         """Whether one of these domains has the name of a set that it prints."""
@@ -148,21 +167,28 @@ def tables_for(board: Leaderboard) -> list[PublishedTable]:
 
 
 def compared(
-    table: PublishedTable, sheet: ScoreSheet | None, names: Sequence[tuple[str, str]] = ()
+    table: PublishedTable,
+    sheet: ScoreSheet | None,
+    names: Sequence[tuple[str, str]] = (),
+    *,
+    only: Collection[str] | None = None,
 ) -> list[ComparedRow]:
     """The table's rows with our figures where a run has the system's name and a domain the set's
     and its size.
 
-    Names are compared without regard to case and signs; `names` adds pairs (printed, ours).
+    Names are compared without regard to case and signs; `names` adds pairs (printed, ours). Of the
+    domains `only` these, by default all, can be compared.
     """
     board = None
     if sheet is not None and table.metric is not None:
         board = leaderboard_of(sheet, metric=table.metric, view=table.view or "refined")
     lines = {plain(each.run.name): each for each in board.lines} if board else {}
     known = {plain(printed): plain(ours) for printed, ours in names}
-    sizes = _queries_of(sheet.benchmark) if sheet else {}
+    sizes = queries_of(sheet.benchmark) if sheet else {}
     domains = board.domains if board else ()
-    places = _places(table, [each if table.allows(each, sizes[each]) else None for each in domains])
+    alike = {each for each in domains if table.allows(each, sizes[each])}
+    kept = alike if only is None else alike & set(only)
+    places = _places(table, [each if each in kept else None for each in domains])
 
     def ours(row: str) -> Ours:
         line = lines.get(known.get(row, row))
@@ -193,7 +219,7 @@ def plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.lower())
 
 
-def _queries_of(benchmark: Benchmark) -> dict[str, int]:
+def queries_of(benchmark: Benchmark) -> dict[str, int]:
     """How many queries each domain has, by its name."""
     rows = benchmark.domains.order_by().values_list("name")
     return dict(rows.annotate(n=Count("queries")))

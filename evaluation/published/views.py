@@ -18,20 +18,6 @@ from kit import htmx
 
 
 @require_GET
-def published_tables(request: HttpRequest, slug: str) -> HttpResponse:
-    """The tables about sets that are here, by paper; those about others stand folded."""
-    access = enter(request.user, slug)
-    names = list(access.benchmark.domains.ready().values_list("name", flat=True))
-    has_debates = bool(_experiments(access))
-    groups: dict[bool, list[published.PublishedTable]] = {True: [], False: []}
-    for table in published.tables().values():
-        belongs = has_debates if table.is_of_debates else table.is_about(names)
-        groups[belongs].append(table)
-    context = {"access": access, "groups": list(groups.items())}
-    return htmx.render(request, "evaluation/published/published_tables.html", context)
-
-
-@require_GET
 def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """One table with our figures; runs of ours may be compared with systems of other names."""
     access = enter_scored(request.user, slug)
@@ -66,21 +52,22 @@ def published_table(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         "profile": profile,
         "profiles": list(PROFILES) if table.metric else [],
         "experiment": experiment,
-        "experiments": _experiments(access) if table.is_of_debates else [],
+        "experiments": experiments_for(access) if table.is_of_debates else [],
     }
     return htmx.render(request, "evaluation/published/published_table.html", context)
 
 
 def experiment_of(given: Mapping[str, str], access: Access) -> Experiment | None:
     """The experiment that an address names, else the newest; None for who may see none."""
-    found = _experiments(access)
+    found = experiments_for(access)
     asked = given.get("experiment", "")
     return next((each for each in found if is_key(asked) and each.pk == int(asked)), None) or next(
         iter(found), None
     )
 
 
-def _experiments(access: Access) -> list[Experiment]:
+def experiments_for(access: Access) -> list[Experiment]:
+    """The experiments that this person may read, the newest first."""
     if access.is_voter or not (access.is_admin or access.is_reviewer):
         return []
     return list(access.benchmark.experiments.order_by("-pk"))

@@ -19,7 +19,7 @@ PER_ROUND: Final = 5
 Rounds = Mapping[int, Sequence[str]]
 
 
-def aer(quality: float, rounds: int, gamma: float = GAMMA) -> float:
+def aer(quality: float, rounds: float, gamma: float = GAMMA) -> float:
     """Quality times e^(-gamma (R - 1)). Raises ValueError for R below 1: such a run is left out."""
     if rounds < 1:
         raise ValueError("AER needs one round at least.")

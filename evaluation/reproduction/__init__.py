@@ -1,0 +1,1 @@
+"""Which printed figures are reproduced here: from other printed figures, files, runs of our own."""

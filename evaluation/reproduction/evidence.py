@@ -1,0 +1,219 @@
+"""What printed figures are held against: other printed figures, and what benchmarks hold."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+
+from corpus.models import Benchmark, CorpusVersion, RetrievalRun
+from evaluation.experiments.services import measure
+from evaluation.published import ours
+from evaluation.published.services import ComparedRow, PublishedTable, compared, plain, tables
+from evaluation.reproduction.formulas import (
+    Place,
+    Tables,
+    formulas,
+    half_unit,
+    printed,
+    recompute,
+)
+from evaluation.reproduction.recognising import Counts, counts_of, recognised
+from evaluation.scores import sheets
+
+
+class Kind(StrEnum):
+    """What a figure is reproduced from, the most telling first."""
+
+    OWN = "own runs"
+    FILES = "imported files"
+    FORMULA = "printed figures"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one way gives for a figure; `slack` is how far rounded inputs may have moved it."""
+
+    kind: Kind
+    ours: float
+    tolerance: float
+    source: str
+    slack: float = 0.0
+
+
+@cache
+def recomputed() -> Mapping[Place, Evidence]:
+    """What the printed figures give of each other, once a process."""
+    return dict(by_formula(tables()))
+
+
+def by_formula(known: Tables) -> Iterator[tuple[Place, Evidence]]:
+    """What the figures of these tables give of each other."""
+    for place, formula in formulas(known).items():
+        value, slack = recompute(known, formula)
+        if value is not None and printed(known, place) is not None:
+            tolerance = half_unit(known, place)
+            yield place, Evidence(Kind.FORMULA, value, tolerance, formula.words, slack)
+
+
+def of_benchmark(
+    known: Tables, benchmark: Benchmark, with_experiments: bool
+) -> Iterator[tuple[Place, Evidence]]:
+    """What a benchmark's scores, releases, cleanings and experiments tell; nothing where no domain
+    has the name of a printed set."""
+    names = list(benchmark.domains.ready().values_list("name", flat=True))
+    about = [table for table in known.values() if table.is_about(names)]
+    if not about:
+        return
+    for version in _versions(benchmark):
+        derived = version is not None and version.is_derived
+        counts = counts_of(benchmark, version)
+        for table in about:
+            if here := recognised(table, counts, known, is_derived=derived):
+                yield from _of_scores(known, table, benchmark, version, here)
+                if table.compared_with == "release" and not derived:
+                    yield from _of_release(known, table, benchmark, here, counts)
+    debates = [table for table in known.values() if table.is_of_debates]
+    if with_experiments and _has_all_sets(known, benchmark, names):
+        yield from _of_experiment(known, debates, benchmark)
+    yield from _of_cleaning(known, benchmark)
+
+
+def _versions(benchmark: Benchmark) -> Sequence[CorpusVersion | None]:
+    return [*CorpusVersion.objects.choices(benchmark)] or [None]
+
+
+def score_missing(
+    benchmark: Benchmark, score: Callable[[CorpusVersion | None, str, str], object]
+) -> None:
+    """Have `score` compute what printed tables are compared with: version, metric, profile."""
+    names = list(benchmark.domains.ready().values_list("name", flat=True))
+    known = tables()
+    about = [table for table in known.values() if table.metric and table.is_about(names)]
+    for version in _versions(benchmark) if about else ():
+        derived = version is not None and version.is_derived
+        key = version.key if version else None
+        if not RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key).exists():
+            continue
+        counts = counts_of(benchmark, version)
+        wanted = {
+            (table.metric, table.profile)
+            for table in about
+            if table.metric and recognised(table, counts, known, is_derived=derived)
+        }
+        for metric, profile in sorted(wanted):
+            score(version, metric, profile)
+
+
+def _of_scores(
+    known: Tables,
+    table: PublishedTable,
+    benchmark: Benchmark,
+    version: CorpusVersion | None,
+    here: set[str],
+) -> Iterator[tuple[Place, Evidence]]:
+    if table.metric is None:
+        return
+    sheet = sheets.latest(benchmark, version, profile=table.profile)
+    if sheet is None or sheets.lacks(sheet, sheets.metric_name(table.metric)):
+        return
+    runs = _runs_of(table, benchmark, version)
+    pairs = [(row, run.name) for row, run in runs.items()]
+    tolerance = table.tolerance
+    for number, row in enumerate(compared(table, sheet, pairs, only=here)):
+        run = runs.get(row.name)
+        if run is None or row.run != run.name:
+            continue
+        kind = Kind.FILES if "import" in run.provenance else Kind.OWN
+        source = f"run {run.name} in {benchmark.name}, {table.profile}"
+        yield from _cells(known, table, number, row, kind, source, tolerance)
+
+
+def _runs_of(
+    table: PublishedTable, benchmark: Benchmark, version: CorpusVersion | None
+) -> dict[str, RetrievalRun]:
+    """The run of each row, by the row's name: no run of the practice model, and none for a name
+    that is printed twice.
+
+    Where rows share a condition, the run's name tells it too. A run that was computed for queries
+    in other words is another system, unless the row names these words.
+    """
+    key = version.key if version else None
+    runs = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key)
+    by_name = {plain(run.name): run for run in runs if not run.provenance.get("practice")}
+    times = Counter(name for name, _ in table.rows)
+    found: dict[str, RetrievalRun] = {}
+    for name in (name for name, n in times.items() if n == 1):
+        own, condition = plain(name), plain(table.condition)
+        run = by_name.get(own + condition) or by_name.get(condition + own)
+        wording = plain(str(run.provenance.get("queries") or "")) if run else ""
+        if run is not None and (condition or wording in own):
+            found[name] = run
+    return found
+
+
+def _of_release(
+    known: Tables, table: PublishedTable, benchmark: Benchmark, here: set[str], counts: Counts
+) -> Iterator[tuple[Place, Evidence]]:
+    release = ours.last_release(benchmark)
+    names = {plain(name) for name in here}
+    if names == {plain(name) for name, _ in table.rows} - {ours.TOTAL} and here == counts.keys():
+        names.add(ours.TOTAL)
+    for number, row in enumerate(ours.compare_release(table, release)):
+        if row.run and plain(row.name) in names:
+            source = f"{row.run} of {benchmark.name}"
+            yield from _cells(known, table, number, row, Kind.FILES, source)
+
+
+def _of_cleaning(known: Tables, benchmark: Benchmark) -> Iterator[tuple[Place, Evidence]]:
+    run = ours.last_cleaning(benchmark)
+    if run is None or run.practice:
+        return
+    for table in known.values():
+        if table.compared_with == "cleaning":
+            for number, row in enumerate(ours.compare_cleaning(table, run)):
+                source = f"cleaning {run.name} in {benchmark.name}"
+                yield from _cells(known, table, number, row, Kind.OWN, source, table.tolerance)
+
+
+def _has_all_sets(known: Tables, benchmark: Benchmark, names: Sequence[str]) -> bool:
+    """Whether a benchmark is BRIDGE: all its sets in their sizes and no other."""
+    sets = known["dream-sets"]
+    wanted = {plain(name) for name, _ in sets.rows} - {ours.TOTAL}
+    if {plain(name) for name in names} != wanted:
+        return False
+    version = CorpusVersion.objects.loaded(benchmark)
+    counts = counts_of(benchmark, version)
+    return recognised(sets, counts, known, is_derived=False) == set(names)
+
+
+def _of_experiment(
+    known: Tables, about: Sequence[PublishedTable], benchmark: Benchmark
+) -> Iterator[tuple[Place, Evidence]]:
+    experiment = benchmark.experiments.order_by("-pk").first()
+    runs = [each for each in measure(experiment) if not each.run.practice] if experiment else []
+    for table in about if runs else ():
+        for number, row in enumerate(ours.compare_debates(table, runs)):
+            source = f"debate run {row.run} in {benchmark.name}"
+            yield from _cells(known, table, number, row, Kind.OWN, source, table.tolerance)
+
+
+def _cells(
+    known: Tables,
+    table: PublishedTable,
+    number: int,
+    row: ComparedRow,
+    kind: Kind,
+    source: str,
+    tolerance: float = 0.0,
+) -> Iterator[tuple[Place, Evidence]]:
+    """What a row gives: files must give what is printed to half a unit of its last digit, runs of
+    our own within the table's tolerance."""
+    if row.run is None:
+        return
+    for cell in row.cells:
+        if cell.printed is not None and cell.ours is not None:
+            place = (table.id, number, cell.column)
+            half = half_unit(known, place)
+            allowed = max(half, tolerance) if kind is Kind.OWN else half
+            yield place, Evidence(kind, cell.ours, allowed, source)
