@@ -49,6 +49,7 @@ ROLE: Final = "grader"
 MOST_PER_SENTENCE: Final = 20
 _LIKELY: Final = 120
 _ROWS: Final = 1_000
+_ANSWERS: Final = 50
 _SAMPLE: Final = 100
 _STORED: Final = ("state", "value", "start", "end", "said", "call", "error")
 
@@ -139,10 +140,12 @@ def plan(run: SupportRun) -> None:
     of = run.support_set
     if not of.is_split:
         there = set(of.answers.values_list("origin", flat=True))
-        for each in splits(of, there):
+        found = splits(of, there)
+        while some := list(islice(found, _ANSWERS)):
             with transaction.atomic():
                 run.beat()
-                store_split(of, each)
+                for each in some:
+                    store_split(of, each)
         with transaction.atomic():
             run.beat()
             SupportSet.objects.filter(pk=of.pk).update(is_split=True)

@@ -60,10 +60,12 @@ def survive(
     expected: int,
     kills: int = KILLS,
     at_once: int = IN_FLIGHT,
+    prepared: Callable[[], int] = lambda: 0,
 ) -> int:
     """Kill either of two workers at random moments of the run until it is over; how often.
 
-    A moment is a share of the expected calls that are answered.
+    A moment is a share of the expected calls that are answered. `prepared` counts what a run makes
+    before its first call.
     """
     answered = Call.objects.filter(account=run.account).answered()
     type(run).objects.filter(pk=run.pk).update(calls_in_flight=at_once)
@@ -80,10 +82,10 @@ def survive(
     def wait(condition: Callable[[], bool]) -> None:
         """However long it takes, as long as answers come in."""
         while not condition():
-            seen = answered.count()
+            seen = answered.count() + prepared()
 
             def goes_on(seen: int = seen) -> bool:
-                return condition() or answered.count() > seen
+                return condition() or answered.count() + prepared() > seen
 
             wait_until(goes_on, pause=0.1, saw=story)
 

@@ -13,6 +13,7 @@ from corpus.models import Query
 from evaluation.rag.grading import start_grading
 from evaluation.rag.models import RagAnswer, RagRun, RagSource
 from evaluation.rag.services import close
+from evaluation.support.models import SupportedAnswer
 from evaluation.support.services import start_support, unsaved_set
 from llm import endpoints
 from llm.ledger.reading import spending
@@ -77,7 +78,7 @@ def test_graders_and_a_judge_of_citations_survive_workers_that_are_killed(paid: 
     judge = start_support(
         of=unsaved_set(answered.benchmark, f"rag:{answered.pk}"), endpoint=endpoint, actor=None
     )
-    landed += survive(site, judge, rng, **drill)
+    landed += survive(site, judge, rng, prepared=SupportedAnswer.objects.count, **drill)
     assert landed >= 4 * KILLS
 
     for each in graders:
