@@ -66,6 +66,7 @@ class RunPages(Generic[RunT]):
     `is_verb_free` they are one route with any word. `get` fetches a run of the benchmark, or
     answers 404; `verbs` are called with `run` and `actor`, `said` has the messages of
     those that succeeded.
+    `around` are the routes of its list and of the form of a new one, `name` with "s" and "-new".
     Members with one of the roles `readers` may look (empty: `get` decides); admins alone act.
     """
 
@@ -79,10 +80,12 @@ class RunPages(Generic[RunT]):
         readers: tuple[str, ...] = (Role.ADMIN,),
         acts: str = "",
         is_verb_free: bool = False,
+        around: tuple[str, str] = ("", ""),
         url: Callable[[RunT], str] | None = None,
     ) -> None:
         self.name, self.get, self.verbs = name, get, verbs
         self.said, self.readers = said or {}, readers
+        self.list, self.new = around[0] or f"{name}s", around[1] or f"{name}-new"
         self.acts, self.is_verb_free, self.url = acts or name, is_verb_free, url or self._url
 
     def context(self, access: Access, run: RunT) -> dict[str, Any]:
@@ -186,8 +189,8 @@ class RunPages(Generic[RunT]):
     def _around(self, access: Access) -> dict[str, Any]:
         """Where its list, the form of a new one and the forecast of that are."""
         names = {
-            "list_url": f"{self.name}s",
-            "new_url": f"{self.name}-new",
+            "list_url": self.list,
+            "new_url": self.new,
             "forecast_url": f"{self.name.removesuffix('-run')}-forecast",
         }
         slug = access.benchmark.slug

@@ -19,6 +19,7 @@ from evaluation.rag.models import (
     Grade,
     GradeRun,
     GradeState,
+    KeptBoard,
     RagAnswer,
     RagRun,
     RagSource,

@@ -1,8 +1,8 @@
 """Who may settle what others left open: somebody who had no part in it.
 
 People have a part in a pair who voted on it or gave a first judgment, added it as gold, gave a
-verdict on it or undid one, or reviewed it; in a weight, who wrote on the query, scored its
-weights, or reviewed it.
+verdict on it or undid one, refused it for an aspect, or reviewed it; in a weight, who wrote on the
+query, scored its weights, or reviewed it.
 """
 
 from django.contrib.auth.models import User
@@ -17,15 +17,18 @@ from annotate.models import (
     GoldPassage,
     Review,
     ReviewPoint,
+    SupportLabel,
     Vote,
     VoteSlot,
     WeightScore,
 )
 from annotate.review.authorship import authors_of
+from annotate.support.services import LABELLED
 from annotate.voting.majority import ADJUDICATED
 from corpus.access import Access
 from corpus.judgments.services import assessors
 from corpus.models import Judgment, Query, Source
+from kit.models import Event
 
 # Of an item of a batch.
 _JUDGED = Q(answered_at__isnull=False) | Q(committed_at__isnull=False)
@@ -53,6 +56,15 @@ def parts_in_pair(query_id: int, passage_id: int) -> set[int]:
     undone = Adjudication.objects.filter(**pair).values_list("undone_by", flat=True)
     for assessor in assessors(verdicts).values():
         found |= {assessor.person, *({assessor.restored_by} - set(undone))}
+    refused = SupportLabel.objects.filter(
+        aspect__query=query_id, passage=passage_id, source=Source.EXPERT
+    ).values_list("pk", "provenance")
+    # What was restored is found as it was first given.
+    own = [str(pk) for pk, given in refused
+           if given.get("rule") != ADJUDICATED and "restored" not in given]  # fmt: skip
+    kind = SupportLabel._meta.label_lower
+    events = Event.objects.filter(target_type=kind, target_id__in=own, verb=LABELLED)
+    found.update(events.values_list("actor", flat=True))
     points = ReviewPoint.objects.filter(review__query=query_id, passage=passage_id)
     found.update(*points.values_list("review__reviewer", "review__third"))
     return {pk for pk in found if pk is not None}

@@ -13,10 +13,33 @@ from rest_framework.viewsets import ViewSetMixin
 from annotate.grading import sentences
 from annotate.grading import services as verbs
 from annotate.grading.models import FULL
-from annotate.models import GradedAnswer, SentenceItem
+from annotate.models import GradedAnswer, GradingSample, SentenceItem
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit.api import Route
+
+
+class SampleSerializer(serializers.ModelSerializer):
+    """What people judge; `judged` of it have a verdict, `given` counts verdicts."""
+
+    drawn = serializers.IntegerField()
+    judged = serializers.IntegerField()
+    given = serializers.IntegerField()
+
+    class Meta:
+        model = GradingSample
+        fields = [
+            *("id", "seed", "size", "people", "drawn", "judged", "given"),
+            *("created_at", "closed_at"),
+        ]
+
+
+class NewSampleSerializer(serializers.Serializer):
+    """How much is drawn, and how many people judge each."""
+
+    size = serializers.IntegerField(required=False, default=verbs.SIZE)
+    seed = serializers.IntegerField(required=False, default=verbs.SEED)
+    people = serializers.IntegerField(required=False, default=verbs.PEOPLE)
 
 
 class ShownAspectSerializer(serializers.Serializer):
@@ -37,6 +60,8 @@ class OwnGradeSerializer(serializers.Serializer):
 class ShownAnswerSerializer(serializers.Serializer):
     """An answer to score, and what it is scored by; all null where none waits for me.
 
+    Where there are `truths` it is right or wrong: `right` is what I said before, and it is sent to
+    `right/`.
     `shown` marks the aspects as they are here, and goes back with the scores.
     """
 
@@ -44,10 +69,12 @@ class ShownAnswerSerializer(serializers.Serializer):
     query = serializers.CharField(allow_null=True)
     question = serializers.CharField(allow_null=True)
     aspects = ShownAspectSerializer(many=True)
+    truths = serializers.ListField(child=serializers.CharField())
     shown = serializers.CharField(allow_null=True)
     reference = serializers.CharField(allow_null=True, allow_blank=True)
     text = serializers.CharField(allow_null=True)
     given = OwnGradeSerializer(allow_null=True)
+    right = serializers.BooleanField(allow_null=True)
 
 
 class NewGradeSerializer(serializers.Serializer):
@@ -59,6 +86,14 @@ class NewGradeSerializer(serializers.Serializer):
     scores = serializers.DictField(child=serializers.FloatField())
     quality = serializers.IntegerField(min_value=1, max_value=5)
     shown = serializers.CharField(max_length=10_000)
+    note = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
+    reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
+
+
+class RightSerializer(serializers.Serializer):
+    """Whether an answer says one of the true ones; a correction has a reason."""
+
+    right = serializers.BooleanField()
     note = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
     reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
 
@@ -126,6 +161,16 @@ class Grading(ViewSetMixin, Route):
         verbs.grade_answer(answer=found, access=access, **self.read(NewGradeSerializer))
         return Response(status=204)
 
+    @extend_schema(request=RightSerializer, responses={204: None})
+    def say_right(self, request: Request, slug: str, pk: int) -> Response:
+        """Saying whether an answer is right, beside the true ones."""
+        access = enter(self.person(), slug, Role.ANNOTATOR)
+        found = get_object_or_404(verbs.gradable(access), pk=pk)
+        given = self.read(RightSerializer)
+        scores = {verbs.TRUE: float(given.pop("right"))}
+        verbs.grade_answer(answer=found, access=access, scores=scores, **given)
+        return Response(status=204)
+
     @extend_schema(responses=ShownSentenceSerializer)
     def next_sentence(self, request: Request, slug: str) -> Response:
         """The next sentence that waits for my verdict."""
@@ -172,20 +217,23 @@ def _sentence(access: Access, item: SentenceItem | None) -> dict[str, Any]:
 
 
 def _shown(access: Access, answer: GradedAnswer | None) -> dict[str, Any]:
-    names = ("answer", "query", "question", "shown", "reference", "text", "given")
-    found: dict[str, Any] = dict.fromkeys(names) | {"aspects": []}
+    names = ("answer", "query", "question", "shown", "reference", "text", "given", "right")
+    found: dict[str, Any] = dict.fromkeys(names) | {"aspects": [], "truths": []}
     if answer is None:
         return found
     given, aspects = verbs.own_grade(answer, access), verbs.aspects_of(answer)
+    scored = None if answer.truths else given
     return {
         "answer": answer.pk,
         "query": str(answer.query),
         "question": answer.query.text,
         "aspects": [{"id": f"a{e.k}", "content": e.content} for e in aspects],
+        "truths": answer.truths,
         "shown": verbs.shown_of(answer, aspects),
-        "reference": verbs.reference_of(answer),
+        "reference": "" if answer.truths else verbs.reference_of(answer),
         "text": answer.text,
-        "given": given and {"scores": given.scores, "quality": given.quality, "note": given.note},
+        "given": scored and {name: getattr(scored, name) for name in ("scores", "quality", "note")},
+        "right": given.scores[verbs.TRUE] == 1 if given and answer.truths else None,
     }
 
 
@@ -194,6 +242,7 @@ _SENTENCES = "b/<slug:slug>/sentences-to-judge"
 urlpatterns = [
     path(f"{_HERE}/next/", _to({"get": "next_answer"}), name="api-answer-grade-next"),
     path(f"{_HERE}/<int:pk>/", _to({"get": "answer", "post": "grade"}), name="api-answer-grade"),
+    path(f"{_HERE}/<int:pk>/right/", _to({"post": "say_right"}), name="api-answer-grade-right"),
     path(f"{_SENTENCES}/next/", _to({"get": "next_sentence"}), name="api-sentence-next"),
     path(f"{_SENTENCES}/<int:pk>/", _to({"get": "sentence", "post": "judge"}), name="api-sentence"),
 ]

@@ -21,6 +21,7 @@ class SampleKind(models.TextChoices):
 
     ANSWERS = "answers", "answers"
     SENTENCES = "sentences", "sentences"
+    TRUTHS = "truths", "generated answers"
 
 
 class GradingSample(models.Model):
@@ -58,13 +59,15 @@ class GradedAnswer(models.Model):
     """One answer of a sample, as it was when it was drawn.
 
     `origin` says whose it is, to those who drew it and to nobody who scores it. Rows are made in an
-    order keyed by the server's secret, so that their numbers say nothing.
+    order keyed by the server's secret, so that their numbers say nothing. With `truths`, the true
+    answers of then, it is judged right or wrong; without, by the aspects of its query.
     """
 
     sample = models.ForeignKey(GradingSample, on_delete=models.PROTECT, related_name="answers")
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="graded_answers")
     origin = models.CharField(max_length=60)
     text = models.TextField()
+    truths: Any = models.JSONField(default=list)
 
     class Meta:
         ordering = ["pk"]
@@ -81,7 +84,8 @@ class AnswerGrade(models.Model):
     """What one person made of an answer by the aspects of its query. Immutable.
 
     A correction is a new row with a reason. `scores` (0, .5 or 1) and `weights` are by aspect id,
-    both as they were at that moment.
+    both as they were at that moment. Beside true answers there is one score, 0 or 1, called `true`,
+    and no quality.
     """
 
     answer = models.ForeignKey(GradedAnswer, on_delete=models.PROTECT, related_name="grades")
@@ -90,7 +94,7 @@ class AnswerGrade(models.Model):
     )
     scores = models.JSONField()
     weights = models.JSONField()
-    quality = models.PositiveSmallIntegerField()
+    quality = models.PositiveSmallIntegerField(null=True)
     note = models.TextField(blank=True, default="")
     reason = models.TextField(blank=True, default="")
     guideline = models.PositiveIntegerField(default=0)

@@ -2,15 +2,18 @@
 
 Each gives a verdict of their own first; then what machines said is shown, and they keep it or give
 another. In a part that is drawn by chance the machines' verdicts stand there from the start, as in
-post-editing: the difference is what anchoring does. Where people differ, one more is asked.
+post-editing: the difference is what anchoring does. The verdict that most people give settles it:
+one more is asked as long as two verdicts are level.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Final
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotate import keyed
 from annotate.answers.rights import answers_here
@@ -120,14 +123,14 @@ def to_judge(access: Access) -> QuerySet[SentenceItem]:
     """Of these, those that wait for this person's verdict: begun ones, and where others lack."""
     mine = SentenceGrade.objects.standing().filter(item=OuterRef("pk"), grader=access.user)
     given = Q(grades__stands=True, grades__verdict__isnull=False)
-    rows = judgeable(access).annotate(
-        given=Count("grades", filter=given),
-        lowest=Min("grades__verdict", filter=given),
-        highest=Max("grades__verdict", filter=given),
-    )
-    lacking = Q(given__lt=F("sample__people")) | Q(
-        given=F("sample__people"), given__gt=1, lowest__lt=F("highest")
-    )
+    values = [value for value, _ in VERDICTS]
+    counts = {f"n{v}": Count("grades", filter=given & Q(grades__verdict=v)) for v in values}
+    rows = judgeable(access).annotate(given=Count("grades", filter=given), **counts)
+    lacking = Q(given__lt=F("sample__people"))
+    for one, other in combinations(values, 2):
+        (third,) = {*values} - {one, other}
+        level = {f"n{one}": F(f"n{other}"), f"n{one}__gte": F(f"n{third}"), f"n{one}__gt": 0}
+        lacking |= Q(**level)
     is_begun = Exists(mine.filter(Q(verdict=None) | Q(saw_machines=False)))
     begun = Q(is_begun) & ~Q(machines=[])
     return rows.filter(begun | (~Q(Exists(mine)) & lacking))
@@ -225,5 +228,9 @@ def judge_sentence(
 
 
 def settled(verdicts: Sequence[int]) -> int | None:
-    """What people say together: the verdict of more than half of them; None where there is none."""
-    return next((each for each in set(verdicts) if 2 * verdicts.count(each) > len(verdicts)), None)
+    """What people say together: the verdict that more of them gave than any other; None where two
+    are level, and where nobody gave one."""
+    most = Counter(verdicts).most_common(2)
+    if not most or (len(most) == 2 and most[0][1] == most[1][1]):
+        return None
+    return most[0][0]

@@ -1,8 +1,9 @@
 """Experts score a sample of answers blind, by the rubric that a judge model has.
 
-They see the query, its aspects, the reference answer and one answer: not whose it is, not what a
-model or another person said of it. Annotators of the domain are asked, and no admins: whoever may
-read what machines said of answers does not score them.
+They see the query, its aspects, the reference answer and one answer; of a generated one the true
+answers, and say whether it is right. Not whose it is, not what a model or another person said of
+it. Annotators of the domain are asked, and no admins: whoever may read what machines said of
+answers does not score them.
 """
 
 import json
@@ -41,7 +42,10 @@ SIZE, SEED, PEOPLE = 30, 1, 2
 MOST_PEOPLE: Final = 10
 SCORES: Final = (0.0, 0.5, 1.0)
 POINTS: Final = range(1, 6)
+# The one score of an answer beside true ones.
+TRUE: Final = "true"
 _NOTHING: Final = {
+    SampleKind.TRUTHS: "There is no answer here to a query with true answers.",
     SampleKind.ANSWERS: "There is no answer to a query with aspects yet.",
     SampleKind.SENTENCES: "No sentence cites a passage whose text is loaded.",
 }
@@ -60,11 +64,13 @@ DrawableT = TypeVar("DrawableT", bound=CanBeDrawn)
 
 
 class Drawable(NamedTuple):
-    """An answer that can be drawn: its query, whose it is, and what it says."""
+    """An answer that can be drawn: its query, whose it is, what it says, and the true ones where it
+    is to be right or wrong."""
 
     query: Query
     origin: str
     text: str
+    truths: Sequence[str] = ()
 
 
 def open_sample(
@@ -74,6 +80,7 @@ def open_sample(
     size: int = SIZE,
     seed: int = SEED,
     people: int = PEOPLE,
+    kind: SampleKind = SampleKind.ANSWERS,
 ) -> GradingSample:
     """Draw answers, by domain in proportion, and ask so many experts about each.
 
@@ -85,9 +92,17 @@ def open_sample(
         if each.text.strip():
             once.setdefault((each.query.pk, each.text.strip()), each)
     with transaction.atomic():
-        sample, rows = draw_items(access, list(once.values()), size=size, seed=seed, people=people)
+        sample, rows = draw_items(
+            access, list(once.values()), size=size, seed=seed, people=people, kind=kind
+        )
         GradedAnswer.objects.bulk_create(
-            GradedAnswer(sample=sample, query=row.query, origin=row.origin, text=row.text.strip())
+            GradedAnswer(
+                sample=sample,
+                query=row.query,
+                origin=row.origin,
+                text=row.text.strip(),
+                truths=list(row.truths),
+            )
             for row in rows
         )
     return sample
@@ -109,7 +124,7 @@ def draw_items(
     """
     require_admin(access)
     if not 1 <= size <= MAX_SIZE:
-        raise Refused(f"Draw 1 to {MAX_SIZE:,} {kind}.", field="size")
+        raise Refused(f"Draw 1 to {MAX_SIZE:,} {kind.label}.", field="size")
     if not 0 <= seed <= MAX_SEED:
         raise Refused(f"The seed is a number from 0 to {MAX_SEED:,}.", field="seed")
     if not 1 <= people <= MOST_PEOPLE:
@@ -132,7 +147,7 @@ def draw_items(
     )
     places = sorted(range(len(drawn)), key=lambda at: keyed.draw("graded", sample.pk, at))
     data = {"seed": seed, "size": size, "people": people, "drawn": len(drawn), **fields}
-    record(access, f"draw {kind} to score", sample, **data)
+    record(access, f"draw {kind.label} to score", sample, **data)
     return sample, [by_origin[drawn[at]] for at in places]
 
 
@@ -143,7 +158,20 @@ def close_sample(*, sample: GradingSample, access: Access) -> None:
         rows = GradingSample.objects.filter(pk=sample.pk, closed_at=None)
         if not rows.update(closed_at=timezone.now(), closed_by=access.user):
             raise Refused("This sample is closed already.")
-        record(access, f"close {sample.kind} to score", sample)
+        record(access, f"close {sample.get_kind_display()} to score", sample)
+
+
+def with_progress(rows: QuerySet[GradingSample], items: str = "answers") -> QuerySet[Any]:
+    """Samples with how far they are: how many of their items were `drawn` and `judged`, and how
+    many grades were `given`."""
+    stands = {f"{items}__grades__stands": True}
+    if items == "sentences":
+        stands[f"{items}__grades__verdict__isnull"] = False
+    return rows.annotate(
+        drawn=Count(items, distinct=True),
+        judged=Count(items, filter=Q(**stands), distinct=True),
+        given=Count(f"{items}__grades", filter=Q(**stands), distinct=True),
+    )
 
 
 def gradable(access: Access) -> QuerySet[GradedAnswer]:
@@ -155,7 +183,7 @@ def gradable(access: Access) -> QuerySet[GradedAnswer]:
         return GradedAnswer.objects.none()
     present = Aspect.objects.filter(query=OuterRef("query"), removed_at=None)
     rows = GradedAnswer.objects.filter(
-        Exists(present),
+        Q(Exists(present)) | Q(sample__kind=SampleKind.TRUTHS),
         sample__benchmark=access.benchmark,
         sample__closed_at=None,
         query__domain_id__in=access.domain_ids,
@@ -188,7 +216,9 @@ def next_answer(access: Access) -> GradedAnswer | None:
 
 
 def aspects_of(answer: GradedAnswer) -> list[Aspect]:
-    """What the answer is scored by: the present aspects of its query."""
+    """What the answer is scored by: the present aspects of its query; none beside true answers."""
+    if answer.truths:
+        return []
     return list(Aspect.objects.filter(query=answer.query_id).present().order_by("k"))
 
 
@@ -235,19 +265,21 @@ def grade_answer(
     answer: GradedAnswer,
     access: Access,
     scores: Mapping[str, float],
-    quality: int,
-    shown: str,
+    quality: int | None = None,
+    shown: str = "",
     note: str = "",
     reason: str = "",
 ) -> AnswerGrade:
     """Score every aspect (by its id: a1, ...) 0, .5 or 1, and give 1 to 5 points for quality.
+
+    Beside true answers score `true` alone, 0 or 1.
 
     `shown` (of `shown_of`) says which words the scores are for: if an aspect was changed since,
     nothing is kept. A second grade corrects the first while the sample is open, and needs a reason.
     Who opened an answer may score it, also where enough others did meanwhile. Raises Refused.
     """
     reason = reason.strip()
-    if quality not in POINTS:
+    if quality not in POINTS and not answer.truths:
         raise Refused("Give 1 to 5 points for quality.", field="quality")
     with transaction.atomic():
         lock_queries([answer.query_id])
@@ -256,11 +288,15 @@ def grade_answer(
             raise Refused("This answer does not wait for you any more.")
         aspects = aspects_of(found)
         check_shown(shown, shown_of(found, aspects))
-        weights = {f"a{each.k}": each.weight for each in aspects}
+        weights = {TRUE: 1} if found.truths else {f"a{each.k}": each.weight for each in aspects}
+        points = (0.0, 1.0) if found.truths else SCORES
         if unknown := set(scores) - set(weights):
             raise Refused(f"No aspect is called {min(unknown)}.", field="scores")
-        if missing := [name for name in weights if scores.get(name) not in SCORES]:
-            raise Refused(f"Score {', '.join(missing)} with 0, .5 or 1.", field="scores")
+        if missing := [name for name in weights if scores.get(name) not in points]:
+            told = "Say whether it is right." if found.truths else (
+                f"Score {', '.join(missing)} with 0, .5 or 1."
+            )  # fmt: skip
+            raise Refused(told, field="scores")
         mine = AnswerGrade.objects.filter(answer=found, grader=access.user)
         if not reason and mine.exists():
             raise Refused("You have scored this answer. Say why you change it.", field="reason")
@@ -269,12 +305,13 @@ def grade_answer(
             grader=access.user,
             scores={name: float(scores[name]) for name in weights},
             weights=weights,
-            quality=quality,
+            quality=None if found.truths else quality,
             note=note.strip(),
             reason=reason,
             guideline=Guideline.objects.current_version(access.benchmark.pk),
         )
-        data = {"answer": found.pk, "scores": given.scores, "quality": quality, "reason": reason}
+        data = {"answer": found.pk, "scores": given.scores, "quality": given.quality}
+        data["reason"] = reason
         record(access, "score answer", given, **data)
     return given
 

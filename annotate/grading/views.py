@@ -26,6 +26,10 @@ RUBRIC = (
     ("0.5", "5", "Shallow, or with a notable inaccuracy, or without a critical detail."),
     ("1", "1", "Fully addressed, specific, and correctly supported."),
 )
+RIGHT = (
+    ("0", "0", "It says none of the true answers, or contradicts one."),
+    ("1", "1", "It says one of the true answers, in whatever words."),
+)
 QUALITY = (
     (5, "As good as the reference, or better."),
     (4, "Slightly worse."),
@@ -36,7 +40,7 @@ QUALITY = (
 
 
 class GradeForm(forms.Form):
-    """A score for every aspect, and points for quality."""
+    """A score for every aspect, and points for quality; or whether it is right."""
 
     quality = forms.TypedChoiceField(
         choices=[(value, str(value)) for value in verbs.POINTS],
@@ -47,14 +51,18 @@ class GradeForm(forms.Form):
     reason = forms.CharField(max_length=2000, required=False)
     shown = forms.CharField(max_length=10_000, required=False)
 
-    def __init__(self, *args: Any, aspects: list[Aspect], shown: str, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, aspects: list[Aspect], shown: str, truths: bool, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.now = shown
-        self.names = [f"a{each.k}" for each in aspects]
+        self.names = [verbs.TRUE] if truths else [f"a{each.k}" for each in aspects]
+        if truths:
+            del self.fields["quality"]
         for name in self.names:
-            message = f"Score {name} with 0, .5 or 1."
+            message = "Say whether it is right." if truths else f"Score {name} with 0, .5 or 1."
             self.fields[name] = forms.TypedChoiceField(
-                choices=[(value, value) for value, _, _ in RUBRIC],
+                choices=[(value, value) for value, _, _ in (RIGHT if truths else RUBRIC)],
                 coerce=float,
                 error_messages=dict.fromkeys(("required", "invalid_choice"), message),
             )
@@ -89,7 +97,13 @@ def answer_grade(request: HttpRequest, slug: str) -> HttpResponse:
     earlier = verbs.own_grade(answer, access)
     aspects = verbs.aspects_of(answer)
     given = _as_given(earlier) if earlier else None
-    form = GradeForm(sent, aspects=aspects, shown=verbs.shown_of(answer, aspects), initial=given)
+    form = GradeForm(
+        sent,
+        aspects=aspects,
+        shown=verbs.shown_of(answer, aspects),
+        truths=bool(answer.truths),
+        initial=given,
+    )
     if htmx.submit(form, verbs.grade_answer, answer=answer, access=access) is not None:
         messages.success(request, "Your scores are kept.")
         return htmx.redirect(request, reverse("answer-grade", args=[slug]))
@@ -126,6 +140,7 @@ def _context(access: Access) -> dict[str, Any]:
 
 def _shown(answer: GradedAnswer, form: GradeForm, aspects: list[Aspect]) -> dict[str, Any]:
     before = str(form["shown"].value() or "") if form.is_bound else form.now
+    scored: list[Aspect | None] = [*aspects] or [None]
     return {
         "shown": form.now,
         "changed": verbs.changed_since(before, form.now),
@@ -133,12 +148,15 @@ def _shown(answer: GradedAnswer, form: GradeForm, aspects: list[Aspect]) -> dict
         "words": sha256(form.now.encode()).hexdigest()[:12],
         "item": answer,
         "query": answer.query,
-        "reference": verbs.reference_of(answer),
+        "reference": "" if answer.truths else verbs.reference_of(answer),
         "form": form,
         "errors": [each[0] for each in form.errors.values()],
-        "fields": [(each, f"a{each.k}", str(form[f"a{each.k}"].value())) for each in aspects],
-        "quality": number(str(form["quality"].value())),
-        "rubric": RUBRIC,
-        "points": QUALITY,
+        "fields": [
+            (aspect, name, str(form[name].value()))
+            for aspect, name in zip(scored, form.names, strict=False)
+        ],
+        "quality": None if answer.truths else number(str(form["quality"].value())),
+        "rubric": RIGHT if answer.truths else RUBRIC,
+        "points": () if answer.truths else QUALITY,
         **reading(answer.query),
     }

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
 from annotate.workspace.models import Aspect, GoldPassage
-from corpus.judgments.models import PEOPLE
+from corpus.judgments.models import NOTHING_LEFT_OUT, PEOPLE, LeftOut
 from corpus.models import Benchmark, Passage, Source, Status
 
 
@@ -20,11 +20,11 @@ class SupportLabelQuerySet(models.QuerySet["SupportLabel"]):
         """Every label of the benchmark, on aspects that are there."""
         return self.filter(aspect__query__domain__benchmark=benchmark, aspect__removed_at=None)
 
-    def standing(self) -> Self:
-        """Labels that count now."""
-        return self.filter(status=Status.STANDING)
+    def standing(self, without: LeftOut = NOTHING_LEFT_OUT) -> Self:
+        """Labels that count now, or would without some."""
+        return self.filter(without.standing)
 
-    def candidates(self) -> Self:
+    def candidates(self, without: LeftOut = NOTHING_LEFT_OUT) -> Self:
         """Standing ones that say yes where the passage is gold of no aspect of the query.
 
         Of a passage that supports several aspects each is one: an expert chooses.
@@ -32,20 +32,20 @@ class SupportLabelQuerySet(models.QuerySet["SupportLabel"]):
         assigned = GoldPassage.objects.standing().filter(
             query=OuterRef("aspect__query"), passage=OuterRef("passage")
         )
-        return self.standing().filter(~Exists(assigned), label=1, aspect__removed_at=None)
+        return self.standing(without).filter(~Exists(assigned), label=1, aspect__removed_at=None)
 
-    def machine_gold(self) -> Self:
+    def machine_gold(self, without: LeftOut = NOTHING_LEFT_OUT) -> Self:
         """Candidates that support a single aspect of the query, as machines or voters say.
 
         One aspect a passage holds here too: what conflicts counts once an expert chose.
         """
-        others = SupportLabel.objects.standing().filter(
+        others = SupportLabel.objects.standing(without).filter(
             label=1,
             aspect__removed_at=None,
             aspect__query=OuterRef("aspect__query"),
             passage=OuterRef("passage"),
         )
-        return self.candidates().exclude(Exists(others.exclude(aspect=OuterRef("aspect"))))
+        return self.candidates(without).exclude(Exists(others.exclude(aspect=OuterRef("aspect"))))
 
 
 class SupportLabel(models.Model):

@@ -5,7 +5,7 @@ labels of machines that weigh the same the first stays. For callers that hold th
 (`lock_queries`).
 """
 
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -15,6 +15,9 @@ from corpus.judgments.models import PEOPLE
 from corpus.judgments.services import first_row, new_status, strongest
 from corpus.models import Benchmark, Passage, Source, Status
 from kit import audit
+
+# What its event is called.
+LABELLED: Final = "label support"
 
 
 def record_support(
@@ -57,7 +60,7 @@ def record_support(
             made.status = Status.STANDING if standing is None else Status.SUPERSEDED
             made.superseded_by = standing
             made.save()
-        _note(made, actor, "label support")
+        _note(made, actor, LABELLED)
     return made
 
 

@@ -82,6 +82,12 @@ class LeftOut(NamedTuple):
     labels: frozenset[int] = frozenset()
     instead: frozenset[int] = frozenset()
 
+    @property
+    def standing(self) -> Q:
+        """Condition on labels: they stand, or would without these."""
+        stands = Q(status=Status.STANDING)
+        return stands & ~Q(pk__in=self.labels) | Q(pk__in=self.instead) if self.labels else stands
+
 
 NOTHING_LEFT_OUT = LeftOut()
 
@@ -103,10 +109,7 @@ class JudgmentQuerySet(models.QuerySet["Judgment"]):
 
     def standing(self, without: LeftOut = NOTHING_LEFT_OUT) -> Self:
         """Labels given since the import that count now, or would without some."""
-        stands = Q(status=Status.STANDING)
-        if without.labels:
-            stands = stands & ~Q(pk__in=without.labels) | Q(pk__in=without.instead)
-        return self.filter(stands).exclude(source=Source.ORIGINAL)
+        return self.filter(without.standing).exclude(source=Source.ORIGINAL)
 
 
 class Judgment(models.Model):

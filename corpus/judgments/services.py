@@ -192,13 +192,14 @@ def standing_labels(labels: Collection[Judgment]) -> dict[tuple[int, int], Judgm
     return {each.pair: each for each in rows}
 
 
-def left_out(labels: Collection[int]) -> LeftOut:
-    """These labels as left out, with what would stand if nobody had given them."""
+def left_out(labels: Collection[int], of: Any = Judgment) -> LeftOut:
+    """These labels as left out, with what would stand if nobody had given them; of pairs, or of
+    another kind with the same columns."""
     before: dict[int, list[Judgment]] = defaultdict(list)
-    for each in Judgment.objects.filter(superseded_by__in=labels):
+    for each in of.objects.filter(superseded_by__in=labels):
         before[each.superseded_by_id or 0].append(each)
     instead = set[int]()
-    standing = Judgment.objects.filter(pk__in=labels, status=Status.STANDING)
+    standing = of.objects.filter(pk__in=labels, status=Status.STANDING)
     for pk in standing.values_list("pk", flat=True):
         waiting, others = [pk], list[Judgment]()
         while waiting:

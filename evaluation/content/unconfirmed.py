@@ -5,6 +5,7 @@ Until their person calls them theirs (kit/account/decisions.py) they count in no
 | decision | left out |
 |---|---|
 | label (also of a third person or a panel) | the label; what it took the place of stands again |
+| label of support, or a vote behind it | the same, and of machine gold in scores too |
 | vote, first judgment, answer or end of a batch | the vote, and labels that rest on it |
 | gold passage | its support of an aspect |
 | aspect, weight, change of a query's aspects | all aspects of the query: shares are relative |
@@ -31,9 +32,11 @@ from annotate.models import (
     GoldPassage,
     ReferenceAnswer,
     Review,
+    SupportLabel,
     Vote,
     VoteSlot,
 )
+from annotate.support.services import LABELLED as SUPPORT_LABELLED
 from corpus.judgments.models import NOTHING_LEFT_OUT, PEOPLE, LeftOut
 from corpus.judgments.services import LABELLED, left_out
 from corpus.models import Benchmark, Judgment, Query
@@ -43,6 +46,7 @@ _JUDGMENT, _VOTE, _SLOT = (each._meta.label_lower for each in (Judgment, Vote, V
 _BATCH, _ITEM, _GOLD = (each._meta.label_lower for each in (Batch, BatchItem, GoldPassage))
 _ASPECT, _CHANGE, _QUERY = (each._meta.label_lower for each in (Aspect, AspectChange, Query))
 _REVIEW, _ANSWER = (each._meta.label_lower for each in (Review, ReferenceAnswer))
+_SUPPORT = SupportLabel._meta.label_lower
 _WRITES_ASPECT = ("add aspect", "save aspect", "remove aspect", "restore aspect")
 _RESTRUCTURES = ("split aspect", "merge aspect", "move to scale")
 # By kind of target the verbs that decide something; None is every verb.
@@ -58,6 +62,7 @@ _DECIDING: dict[str, tuple[str, ...] | None] = {
     _QUERY: _RESTRUCTURES,
     _REVIEW: None,
     _ANSWER: ("write answer", "restore answer", "choose answer"),
+    _SUPPORT: (SUPPORT_LABELLED,),
 }
 # Where the newest row of the record counts, whoever wrote before.
 _SAVED_ANEW = frozenset({_ITEM, _ASPECT, _QUERY})
@@ -68,6 +73,7 @@ class Unconfirmed:
     """Keys of rows that do not count, and of how many decisions they are."""
 
     labels: LeftOut = NOTHING_LEFT_OUT
+    support: LeftOut = NOTHING_LEFT_OUT
     votes: frozenset[int] = frozenset()
     gold: frozenset[int] = frozenset()
     # Queries whose aspects do not count.
@@ -107,6 +113,7 @@ def unconfirmed(benchmark: Benchmark) -> Unconfirmed:
         aspects.update(rows.order_by().values_list("query_id", flat=True))
     return Unconfirmed(
         labels=labels,
+        support=left_out(_support(targets[_SUPPORT], votes), SupportLabel),
         votes=frozenset(votes),
         gold=_keys(GoldPassage.objects.filter(by_label | Q(pk__in=targets[_GOLD]))),
         aspects=frozenset(aspects),
@@ -186,6 +193,21 @@ def _labels(given: Iterable[int], votes: Collection[int]) -> set[int]:
         if isinstance(named, list) and not votes.isdisjoint(named):  # type: ignore[attr-defined]
             labels.add(pk)
     return labels
+
+
+def _support(given: Iterable[int], votes: Collection[int]) -> set[int]:
+    """The same of labels of support."""
+    about = Vote.objects.filter(pk__in=votes, case__aspect__isnull=False)
+    aspects = about.values_list("case__aspect", flat=True)
+    rows = SupportLabel.objects.filter(source__in=PEOPLE).filter(
+        Q(aspect__in=set(aspects)) | Q(provenance__restored__isnull=False)
+    )
+    labels = set(given)
+    return labels | {
+        pk
+        for pk, provenance in rows.values_list("pk", "provenance")
+        if provenance.get("restored") in labels or not votes.isdisjoint(provenance.get("votes", ()))  # type: ignore[attr-defined]
+    }
 
 
 def _keys(rows: QuerySet) -> frozenset[int]:  # type: ignore[type-arg]

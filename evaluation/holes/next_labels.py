@@ -25,6 +25,7 @@ from corpus.lists import unused_name
 from corpus.models import Benchmark, CorpusVersion, Pool, PoolEntry
 from debate.models import Debate, DebateStatus
 from debate.runs.trajectories import trajectories_in
+from evaluation.content.unconfirmed import unconfirmed
 from kit import audit
 from kit.errors import Refused
 from kit.lists.report_tables import Cell, ReportTable, text
@@ -230,7 +231,8 @@ def _have(benchmark: Benchmark) -> Mapping[int, int]:
     """Passages that support each aspect, of experts and machine gold."""
     counts: dict[int, int] = defaultdict(int)
     gold = GoldPassage.objects.standing().filter(query__domain__benchmark=benchmark)
-    machine = SupportLabel.objects.in_benchmark(benchmark).machine_gold().filter(practice=False)
+    machine = SupportLabel.objects.in_benchmark(benchmark)
+    machine = machine.machine_gold(unconfirmed(benchmark).support).filter(practice=False)
     for rows in (gold, machine):
         for aspect in rows.values_list("aspect", flat=True):
             counts[aspect] += 1

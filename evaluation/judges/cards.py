@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import log
 from typing import Any, Final
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Min, Q, QuerySet
 from django.db.models.functions import Length
 from django.urls import reverse
 
@@ -26,6 +26,7 @@ from evaluation.agents.trust.repeating import repeated
 from evaluation.judges.orders import judges_of
 from evaluation.metrics.alignment import partial_correlation
 from evaluation.rag.models import Grade, GradeRun, GradeState
+from evaluation.rag.people import said_by_people
 from evaluation.rag.protocol.answering import Harness
 from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
 from kit.runs.models import RunStatus
@@ -37,7 +38,7 @@ from kit.stats.results import Estimate
 
 BINARY: Final = (0.0, 1.0)
 _BINS: Final = 5
-_PEOPLE, _STRINGS = "people", "exact strings (no person has graded answers)"
+_PEOPLE, _STRINGS = "people", "exact strings"
 _Key = tuple[Hashable, ...]
 
 
@@ -357,14 +358,17 @@ def _grader_card(runs: Sequence[GradeRun]) -> Card:
         graded=Count("pk", filter=Q(state=GradeState.GRADED)),
         failed=Count("pk", filter=Q(state__in=(GradeState.UNREADABLE, GradeState.FAILED))),
     )
-    seen = []
+    measures = []
     if newest.rag_run.harness == Harness.SHORT:
+        seen = _seen_by_people(newest, grades)
+        measures += [Measure("true or false", BINARY, seen)] if seen else []
         rows = grades.filter(state=GradeState.GRADED, answer__accuracy__isnull=False)
         columns = ("pk", "answer__query", "value", "answer__accuracy", "answer__answers")
         seen = [
             Seen((pk,), query, value, float(right), sum(map(len, texts)))
             for pk, query, value, right, texts in rows.order_by("pk").values_list(*columns)
         ]
+        measures += [Measure("true or false", BINARY, seen, _STRINGS)] if seen else []
     return Card(
         key=f"answers-{newest.pk}",
         kind="Grader of generated answers",
@@ -375,9 +379,44 @@ def _grader_card(runs: Sequence[GradeRun]) -> Card:
         verdicts=counts["graded"],
         failed=counts["failed"],
         usd=sum(float(run.spent_usd) for run in runs),
-        measures=[Measure("true or false", BINARY, seen, _STRINGS)] if seen else [],
+        measures=measures,
         again=_graded_again(runs),
     )
+
+
+def _seen_by_people(newest: GradeRun, grades: QuerySet[Grade]) -> list[Seen]:
+    """Grades beside what people said of the same words; what says nothing is wrong by rule."""
+    said = said_by_people(newest.benchmark)
+    seen_before = _seen_generated(newest) if said else set()
+    rows = grades.filter(state=GradeState.GRADED, answer__is_informed=True)
+    rows = rows.filter(answer__query__in={query for query, _ in said}).select_related("answer")
+    return [
+        Seen(
+            (grade.pk, person),
+            grade.answer.query_id,
+            grade.value or 0.0,
+            mark,
+            len(text),
+            grade.answer.query_id not in seen_before,
+        )
+        for grade in rows.order_by("pk")
+        for text in [grade.answer.text.strip()]
+        for person, mark in said.get((grade.answer.query_id, text), {}).items()
+    ]
+
+
+def _seen_generated(newest: GradeRun) -> set[int]:
+    """Queries whose generated answers somebody had graded when this prompt was first used."""
+    runs = newest.benchmark.grade_runs.all()
+    first = min(run.created_at for run in runs if run.config["prompt"] == newest.config["prompt"])
+    grades = Grade.objects.filter(run__benchmark=newest.benchmark, run__created_at__lt=first)
+    people = AnswerGrade.objects.filter(
+        answer__sample__benchmark=newest.benchmark, created_at__lt=first
+    )
+    return {
+        *grades.order_by().values_list("answer__query", flat=True).distinct(),
+        *people.order_by().values_list("answer__query", flat=True).distinct(),
+    }
 
 
 def _graded_again(runs: Sequence[GradeRun]) -> Proportion:

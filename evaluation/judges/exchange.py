@@ -58,16 +58,26 @@ def _nugget_lines(benchmark: Benchmark) -> Iterator[str]:
     titles, nuggets = dict[str, str](), list[Nugget]()
     with frozen():
         view = view_of(benchmark)
+        # What was loaded says of nobody who made it.
+        made = Aspect.objects.filter(query__domain__benchmark=benchmark, created_by__isnull=False)
+        by_people = set(made.order_by().values_list("query", "k"))
         for domain in view.splits.values():
             for record in read_queries(view, domain, with_answers=False):
                 topic = topics[record.pk]
                 titles[topic] = record.text
                 nuggets += [
-                    Nugget(topic, each.content, f"{topic}-a{each.k}", each.weight, each.passages)
+                    Nugget(
+                        topic,
+                        each.content,
+                        f"{topic}-a{each.k}",
+                        each.weight,
+                        each.passages,
+                        by_people=(record.pk, each.k) in by_people,
+                    )
                     for each in record.aspects
                     if each.content.strip()
                 ]
-    return written_nuggets(nuggets, titles, is_human=True)
+    return written_nuggets(nuggets, titles)
 
 
 def _qrel_lines(benchmark: Benchmark, judge: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from django.urls import reverse
@@ -11,7 +11,7 @@ from django.urls import reverse
 from corpus.models import Benchmark, CorpusVersion, PoolEntry, Query, RetrievalRun
 from evaluation.agents.models import JudgeRun
 from evaluation.agents.reading import all_judges, verdicts_by
-from evaluation.agents.trust.people import answer_key, grades_of
+from evaluation.agents.trust.people import answer_key, grades_of, points_of
 from evaluation.judges.protocol.autojudge import ALL, Score, means_of
 from evaluation.judges.protocol.meta import Agreement, agreement
 from evaluation.leaderboard.noise import cases_of, mean_of
@@ -53,8 +53,9 @@ def judges_of(benchmark: Benchmark) -> list[JudgeRun]:
 
 
 def orders_of(benchmark: Benchmark) -> dict[str, list[Order]]:
-    """By what is ranked: agent runs by quality, and sources of generated answers by grade."""
-    return {"agents": _of_agents(benchmark), "answers": _of_answers(benchmark)}
+    """By what is ranked: agent runs by quality, and sources of generated answers by grade, those of
+    one harness and number of passages together."""
+    return {"agents": _of_agents(benchmark), **_of_answers(benchmark)}
 
 
 def scores_of(benchmark: Benchmark) -> dict[str, list[Score]]:
@@ -246,30 +247,38 @@ def _of_agents(benchmark: Benchmark) -> list[Order]:
     for grade in grades_of(benchmark):
         item = answer_key(grade.answer.origin)[0]
         if item in items:
-            people.setdefault(items[item], []).append(grade.quality)
+            people.setdefault(items[item], []).append(points_of(grade)["quality"])
     return [*found, *([Order(PEOPLE, _means(people), "", families)] if people else [])]
 
 
-def _of_answers(benchmark: Benchmark) -> list[Order]:
+def _of_answers(benchmark: Benchmark) -> dict[str, list[Order]]:
     reranked = _reranked(benchmark)
-    by_grader: dict[str, dict[str, list[float]]] = {}
+    by_grader: dict[str, dict[str, dict[str, list[float]]]] = {}
     model: dict[str, str] = {}
     families: dict[str, frozenset[str]] = {}
+    # One model with two prompts or temperatures is two generators.
+    generators: dict[tuple[str, str], dict[Any, str]] = {}
     rows = GradeRun.objects.filter(benchmark=benchmark, status=RunStatus.DONE).order_by("pk")
     for grading in rows.select_related("rag_run").prefetch_related("rag_run__sources"):
         run = grading.rag_run
+        what = f"answers, {run.harness}, {run.k} passages"
+        told = generators.setdefault((what, run.model), {})
+        who = told.setdefault(run.generator, f"{run.model} ({run.name})" if told else run.model)
         for source in run.sources.all():
-            name = f"{run.model}, {source.name}"
+            name = f"{who}, {source.name}"
             families[name] = frozenset({family_of(run.model)}) | reranked.get(
                 source.retrieval_run_id, frozenset()
             )
             values = [each for each in grading.sheet.get(str(source.pk), ()) if each is not None]
-            by_grader.setdefault(grading.grader, {})[name] = values
+            by_grader.setdefault(what, {}).setdefault(grading.grader, {})[name] = values
             model[grading.grader] = grading.model
-    return [
-        Order(name, _means(values), family_of(model[name]), families)
-        for name, values in by_grader.items()
-    ]
+    return {
+        what: [
+            Order(name, _means(values), family_of(model[name]), families)
+            for name, values in graders.items()
+        ]
+        for what, graders in by_grader.items()
+    }
 
 
 def _reranked(benchmark: Benchmark) -> dict[int | None, frozenset[str]]:

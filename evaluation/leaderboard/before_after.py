@@ -15,7 +15,7 @@ from corpus.models import Benchmark, CorpusVersion, RetrievalRun
 from evaluation.leaderboard.services import held_metric
 from evaluation.metrics.profiles import STRICT
 from evaluation.metrics.run import Floats
-from evaluation.metrics.standings import Interval, Standing, rank_shifts
+from evaluation.metrics.standings import Interval, Standing, paired_gains, rank_shifts
 from evaluation.scores.models import DomainScore, ScoreSheet
 from evaluation.scores.reading import SEED
 from evaluation.scores.services import GoldView
@@ -184,8 +184,8 @@ def mean_gain(before: Side, after: Side, *, metric: str) -> tuple[Interval, int,
     tasks = [
         [np.mean(each, axis=1)[None] for each in (part[:, :size], part[:, size:])] for part in parts
     ]
-    _, _, gain, _, _ = rank_shifts([a for a, _ in tasks], [b for _, b in tasks], seed=SEED)
-    return gain[0], size, len(both)
+    (gain,) = paired_gains([a for a, _ in tasks], [b for _, b in tasks], seed=SEED)
+    return gain, size, len(both)
 
 
 def query_gaps(

@@ -54,6 +54,7 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
             "chart": pictures.moves_of(board),
             "published": published.tables_for(board),
             "practice": any(each.is_practice for each in board.lines),
+            "practice_labels": view != GoldView.BASE and sheet.boards.get("practice"),
         }
     return htmx.render(request, "evaluation/leaderboard/leaderboard.html", context)
 

@@ -154,22 +154,14 @@ def rank_shifts(
     A query counts for a system where it has a value on both sides. Systems without a value in a
     task get no rank, as on a leaderboard.
     """
-    both = [np.isnan(one) | np.isnan(other) for one, other in zip(before, after, strict=True)]
-    first = [np.where(out, np.nan, task) for out, task in zip(both, before, strict=True)]
-    second = [np.where(out, np.nan, task) for out, task in zip(both, after, strict=True)]
+    first, second = _masked(before, after)
+    means, inside, old, new = _drawn_pairs(first, second, seed, resamples)
     size = len(first[0]) if first else 0
-    means = [over_tasks(tasks) for tasks in (first, second)]
-    inside = np.flatnonzero(~np.isnan(means[0])) if size else np.zeros(0, np.int64)
-    gain, won, tau = [Interval()] * size, [Interval()] * size, Interval()
+    gain, won, tau = _gains(means, inside, old, new, level), [Interval()] * size, Interval()
     if len(inside):
-        joined = [np.vstack([a[inside], b[inside]]) for a, b in zip(first, second, strict=True)]
-        drawn = drawn_means(joined, np.random.default_rng(seed), resamples)
-        old, new = drawn[:, : len(inside)], drawn[:, len(inside) :]
         moved = (ranks_of(old) - ranks_of(new)).astype(np.float64)
         here = ranks_of(means[0][inside]) - ranks_of(means[1][inside])
         for place, system in enumerate(inside.tolist()):
-            value = float(means[1][system] - means[0][system])
-            gain[system] = _interval(value, new[:, place] - old[:, place], level)
             won[system] = _interval(float(here[place]), moved[:, place], level, whole=True)
         value = kendall_tau(means[0][None, inside], means[1][None, inside])[0]
         tau = _interval(float(value), kendall_tau(old, new), level)
@@ -177,6 +169,49 @@ def rank_shifts(
         standings(tasks, seed=seed, resamples=resamples, level=level) for tasks in (first, second)
     )
     return one, other, gain, won, tau
+
+
+def paired_gains(
+    before: Sequence[Floats],
+    after: Sequence[Floats],
+    *,
+    seed: int,
+    resamples: int = 2000,
+    level: float = 0.95,
+) -> list[Interval]:
+    """What each system won from `before` to `after`, drawn as `rank_shifts` does."""
+    drawn = _drawn_pairs(*_masked(before, after), seed, resamples)
+    return _gains(*drawn, level)
+
+
+def _masked(before: Sequence[Floats], after: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
+    """Both sides, where both have a value."""
+    both = [np.isnan(one) | np.isnan(other) for one, other in zip(before, after, strict=True)]
+    first = [np.where(out, np.nan, task) for out, task in zip(both, before, strict=True)]
+    return first, [np.where(out, np.nan, task) for out, task in zip(both, after, strict=True)]
+
+
+def _drawn_pairs(
+    first: Sequence[Floats], second: Sequence[Floats], seed: int, resamples: int
+) -> tuple[list[Floats], Whole, Floats, Floats]:
+    """Means of all systems on both sides, which systems have one, and their means in each draw."""
+    means = [over_tasks(tasks) for tasks in (first, second)]
+    inside = np.flatnonzero(~np.isnan(means[0]))
+    if not len(inside):
+        return means, inside, np.zeros((0, 0)), np.zeros((0, 0))
+    joined = [np.vstack([a[inside], b[inside]]) for a, b in zip(first, second, strict=True)]
+    drawn = drawn_means(joined, np.random.default_rng(seed), resamples)
+    return means, inside, drawn[:, : len(inside)], drawn[:, len(inside) :]
+
+
+def _gains(
+    means: Sequence[Floats], inside: Whole, old: Floats, new: Floats, level: float
+) -> list[Interval]:
+    gain = [Interval()] * len(means[0])
+    for place, system in enumerate(inside.tolist()):
+        value = float(means[1][system] - means[0][system])
+        gain[system] = _interval(value, new[:, place] - old[:, place], level)
+    return gain
 
 
 def kendall_tau(first: Floats, second: Floats) -> Floats:

@@ -7,11 +7,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
+from annotate.grading.api import NewSampleSerializer, SampleSerializer
+from annotate.grading.services import close_sample
 from corpus.access import enter, enter_unblinded
 from corpus.models import RetrievalRun, Role
 from corpus.run_routes import run_paths
 from evaluation.agents.views import READERS
-from evaluation.rag import board as boards
+from evaluation.rag import people
 from evaluation.rag.alignment import CELLS
 from evaluation.rag.grading import forecast as grade_forecast
 from evaluation.rag.models import HARNESSES, Grade, GradeRun, RagAnswer, RagRun, RagSource
@@ -27,6 +29,7 @@ from evaluation.rag.views import (
     get_answer,
     get_grade_run,
     get_run,
+    get_sample,
     get_source,
     start,
     start_grading,
@@ -112,6 +115,14 @@ class GradeSerializer(serializers.ModelSerializer):
 _BOARD = [OpenApiParameter("generator", int), OpenApiParameter("outcome")]
 
 
+class RagSampleSerializer(SampleSerializer):
+    """Answers that people judge; `judged` have a verdict, `given` counts verdicts."""
+
+
+class NewRagSampleSerializer(NewSampleSerializer):
+    """How many answers, and how many people each."""
+
+
 class RagRoutes(ViewSetMixin, Route):
     """Answers generated from what systems retrieve."""
 
@@ -155,6 +166,28 @@ class RagRoutes(ViewSetMixin, Route):
         access = enter_unblinded(self.person(), slug, *READERS)
         return self.page(get_run(access, pk).answers.all(), RagAnswerSerializer)
 
+    @extend_schema(responses=RagSampleSerializer(many=True))
+    def rag_samples(self, request: Request, slug: str, pk: int) -> Response:
+        """Samples of a run's short answers that people judge, and drawing one."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return self.page(people.samples(get_run(access, pk)), RagSampleSerializer)
+
+    @extend_schema(request=NewRagSampleSerializer, responses={201: RagSampleSerializer})
+    def rag_draw(self, request: Request, slug: str, pk: int) -> Response:
+        """Samples of a run's short answers that people judge, and drawing one."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = get_run(access, pk)
+        made = people.draw(access=access, run=run, **self.read(NewRagSampleSerializer))
+        found = people.samples(run).get(pk=made.pk)
+        return Response(RagSampleSerializer(found).data, status=201)
+
+    @extend_schema(request=None, responses={204: None})
+    def rag_sample_close(self, request: Request, slug: str, pk: int) -> Response:
+        """Asking nobody about a sample any more."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        close_sample(sample=get_sample(access, pk), access=access)
+        return Response(status=204)
+
     @extend_schema(responses=RagAnswerSerializer)
     def rag_answer(self, request: Request, slug: str, pk: int) -> Response:
         """One answer."""
@@ -196,7 +229,7 @@ class RagRoutes(ViewSetMixin, Route):
         access = enter_unblinded(self.person(), slug, *READERS)
         if not generators(access.benchmark):
             return Response([])
-        return Response(as_data(boards.tables(*chosen(access, request.query_params))))
+        return Response(as_data(chosen(access, request.query_params)[1].tables))
 
     @extend_schema(
         parameters=[
@@ -222,6 +255,16 @@ urlpatterns = [
     path(f"{_ALL}/", _to({"get": "rag_runs", "post": "start_answers"}), name="api-rag-runs"),
     path(f"{_ALL}/forecast/", _to({"get": "rag_forecast"}), name="api-rag-forecast"),
     path(f"{_ALL}/<int:pk>/answers/", _to({"get": "rag_answers"}), name="api-rag-run-answers"),
+    path(
+        f"{_ALL}/<int:pk>/samples/",
+        _to({"get": "rag_samples", "post": "rag_draw"}),
+        name="api-rag-samples",
+    ),
+    path(
+        "b/<slug:slug>/rag-samples/<int:pk>/close/",
+        _to({"post": "rag_sample_close"}),
+        name="api-rag-sample-close",
+    ),
     path(
         f"{_ALL}/<int:pk>/grading/", _to({"get": "grade_forecast"}), name="api-rag-grade-forecast"
     ),

@@ -1,21 +1,20 @@
 """Tables and pictures of one generator: what it answered, and what its graders say of that."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final
 
 import numpy as np
-from django.core.cache import cache
 from django.urls import reverse
-from numpy.typing import NDArray
+from django.utils.safestring import SafeString, mark_safe
 
 from corpus.marcus.figures import PUBLISHED, relative_gain
 from corpus.models import CleaningPreset, CleaningRun
 from evaluation.metrics.run import Floats
 from evaluation.metrics.standings import (
     Interval,
-    Standing,
-    rank_shifts,
+    paired_gains,
     standings,
 )
 from evaluation.rag.alignment import (
@@ -26,9 +25,17 @@ from evaluation.rag.alignment import (
     shifts,
     systems_table,
 )
-from evaluation.rag.models import SourceKind
+from evaluation.rag.models import KeptBoard, RagRun, SourceKind
 from evaluation.rag.protocol.answering import Harness
-from evaluation.rag.reading import TOGETHER, VIEWS, Board, means_of, outcome_words
+from evaluation.rag.reading import (
+    TOGETHER,
+    VIEWS,
+    Board,
+    board_of,
+    follows_from,
+    means_of,
+    outcome_words,
+)
 from evaluation.scores.reading import SEED
 from evaluation.scores.services import GoldView
 from kit.charts.drawing import Drawing
@@ -42,10 +49,91 @@ from kit.stats.agreement import (
     percent_agreement,
 )
 from kit.stats.paired import PairedTest, randomisations
+from kit.stats.predicted import Stratum, corrected_mean
 from kit.stats.ratings import from_columns
 
-T = TypeVar("T")
-_DAY: Final = 24 * 60 * 60
+# Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
+_FORM: Final = 1
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing as it is kept."""
+
+    title: str
+    note: str
+    markup: str
+
+    def __str__(self) -> SafeString:
+        # Ours, and escaped when it was drawn.
+        return mark_safe(self.markup)  # noqa: S308  # nosec B308, B703
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What there is to see of one generator by one outcome; `outcomes` are all it can be seen by,
+    with what each is called."""
+
+    outcome: str
+    outcomes: Sequence[Sequence[str]]
+    graders: Sequence[str]
+    is_scored: bool
+    tables: Sequence[ReportTable]
+    charts: Sequence[Picture]
+
+
+def shown(run: RagRun, outcome: str = "") -> Shown:
+    """The tables and pictures of a run's generator, by default by what graders say, else accuracy.
+
+    They are counted once and kept: what has ended does not change. Whoever looks after an answer,
+    a grading or a score sheet is new counts again.
+    """
+    kept = _kept(run, outcome, follows_from(run), lambda: _drawn_up(run, outcome))
+    if kept is None:
+        return shown(run)
+    return Shown(
+        **kept
+        | {
+            "tables": [_table(each) for each in kept["tables"]],
+            "charts": [Picture(**each) for each in kept["charts"]],
+        }
+    )
+
+
+def _drawn_up(run: RagRun, asked: str) -> dict[str, Any] | None:
+    """What `Shown` holds; None where there is no such outcome."""
+    board = board_of(run)
+    outcome = asked or next(iter(board.outcomes))
+    if outcome not in board.outcomes:
+        return None
+    found = Shown(
+        outcome,
+        [[each, outcome_words(board, each)] for each in board.outcomes],
+        list(board.graders.values()),
+        board.is_scored,
+        tables(board, outcome),
+        [Picture(each.title, each.note, str(each)) for each in charts(board, outcome)],
+    )
+    return asdict(found)
+
+
+def _kept(run: RagRun, name: str, follows: object, make: Callable[[], Any]) -> Any:
+    """What was made of a generator before, as JSON, or what is made now, if it followed from
+    something else; None is not kept."""
+    digest = sha256(repr((_FORM, follows)).encode()).hexdigest()
+    rows = KeptBoard.objects.filter(run=run, digest=digest, name=name)
+    kept = rows.values_list("figures", flat=True).first()
+    if kept is None and (kept := make()) is not None:
+        KeptBoard.objects.update_or_create(
+            run=run, name=name, defaults={"digest": digest, "figures": kept}
+        )
+    return kept
+
+
+def _table(kept: dict[str, Any]) -> ReportTable:
+    rows = tuple(tuple(Cell(**cell) for cell in row) for row in kept["rows"])
+    heads, notes = tuple(kept["header"]), tuple(kept["notes"])
+    return ReportTable(**kept | {"rows": rows, "header": heads, "notes": notes})
 
 
 def tables(board: Board, outcome: str) -> list[ReportTable]:
@@ -56,10 +144,11 @@ def tables(board: Board, outcome: str) -> list[ReportTable]:
             found.append(align_table(board, outcome))
         found += [correlation_table(board, outcome), systems_table(board, outcome)]
         found += [sheet for sheet in [shift_table(board, outcome)] if sheet.rows]
+    if board.is_binary(outcome):
+        found += [sheet for sheet in [corrected_table(board, outcome)] if sheet.rows]
     if len(board.graders) > 1:
-        said = [board.outcomes[key] for key in board.graders]
-        words = repr((board.graders, board.best(TOGETHER)))
-        found.append(_kept("graders", lambda: graders_table(board), *said, words=words))
+        kept = _kept(board.run, "graders", board.answered, lambda: asdict(graders_table(board)))
+        found.append(_table(kept))
     gains = gain_table(board, outcome)
     is_of_cleanings = board.run.harness == Harness.LONG or len(gains.rows) > 1
     return [*found, *([gains] if is_of_cleanings else [])]
@@ -89,18 +178,15 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
     alone = {TOGETHER, *board.graders} if len(board.graders) == 1 else set()
     others = [n for n in board.outcomes if n != outcome and not {n, outcome} <= alone]
     whole = {name: means_of(board, board.outcomes[name]) for name in others}
-    means, gains = _drawn(board, values)
+    drawn = _drawn(board, outcome)
     low, high = (means_of(board, _filled(values, end)) for end in (0.0, board.best(outcome)))
     rows = []
     for row, source in enumerate(board.systems):
-        gain, test = gains[row]
         kinds = ["coefficient" if board.best(name) == 1 else "number" for name in others]
         rows.append(
             (
                 text(source.name, _source_url(board, row)),
-                _standing(means[row], kind),
-                measured(gain, kind),
-                Cell(test.p if test else None),
+                *drawn[row],
                 Cell(int(np.isnan(values[row]).sum())),
                 Cell(_number(low[row]), kind),
                 Cell(_number(high[row]), kind),
@@ -127,25 +213,26 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
     return ReportTable("generation", title, header, tuple(rows), notes)
 
 
-def _drawn(
-    board: Board, values: Floats
-) -> tuple[Sequence[Standing], Sequence[tuple[Interval, PairedTest | None]]]:
-    """Standings and gains, which are drawn thousands of times."""
-    bare = board.baseline(SourceKind.NONE)
-    asked = np.array([-1 if bare is None else bare, SEED])
-    return _kept(
-        "drawn",
-        lambda: (standings(*board.tasks(values), seed=SEED), uplifts(board, values)),
-        *(values, board.starts, asked),
-    )
+def _drawn(board: Board, outcome: str) -> list[tuple[Cell, Cell, Cell]]:
+    """(standing, gain over no retrieval, its p) of each system, drawn thousands of times."""
 
+    def make() -> list[list[list[float | None]]]:
+        values = board.outcomes[outcome]
+        sides = zip(standings(*board.tasks(values), seed=SEED), uplifts(board, values), strict=True)
+        return [
+            [
+                [found.mean, found.low, found.high],
+                [gain.value, gain.low, gain.high],
+                [test.p if test else None],
+            ]
+            for found, (gain, test) in sides
+        ]
 
-def _kept(name: str, make: Callable[[], T], *follows_from: NDArray[Any], words: str = "") -> T:
-    """What takes long for thousands of queries, kept for a day by all that it follows from."""
-    digest = sha256(words.encode())
-    for each in follows_from:
-        digest.update(repr(each.shape).encode() + each.tobytes())
-    return cast(T, cache.get_or_set(f"rag-{name}:{digest.hexdigest()}", make, _DAY))
+    kind = "coefficient" if board.best(outcome) == 1 else "number"
+    return [
+        (Cell(found[0], kind, *found[1:]), Cell(gain[0], kind, *gain[1:]), Cell(*p))
+        for found, gain, p in _kept(board.run, f"drawn-{outcome}", board.answered, make)
+    ]
 
 
 def uplifts(board: Board, values: Floats) -> list[tuple[Interval, PairedTest | None]]:
@@ -158,13 +245,58 @@ def uplifts(board: Board, values: Floats) -> list[tuple[Interval, PairedTest | N
     tasks = board.tasks(before, values)
     if not tasks[0]:
         return nothing
-    *_, gains, _, _ = rank_shifts(*tasks, seed=SEED)
+    gains = paired_gains(*tasks, seed=SEED)
     gaps = values - before
     tests = randomisations([row[~np.isnan(row)] for row in gaps], seed=SEED)
     return [
         (Interval(), None) if row == bare else (gain, test)
         for row, (gain, test) in enumerate(zip(gains, tests, strict=True))
     ]
+
+
+def corrected_table(board: Board, outcome: str) -> ReportTable:
+    """Of each system the share that is right, and what people's sample makes of it.
+
+    What says nothing is wrong by rule, so that people's sample is of the others.
+    """
+    rows = []
+    for row, source in enumerate(board.systems):
+        values, people = board.outcomes[outcome][row], board.people[row]
+        silent = source.sheet["uninformed"]
+        counts = [int((values == 0).sum()) - silent, int((values == 1).sum())]
+        strata = [
+            Stratum(count, said, [(said, mark) for mark in people[values == said].tolist()
+                                  if not np.isnan(mark)])
+            for count, said in zip(counts, (0.0, 1.0), strict=True)
+        ]  # fmt: skip
+        marks = [mark for each in strata for _, mark in each.pairs]
+        if not marks:
+            continue
+        found, answers = corrected_mean(strata), sum(counts) + silent
+        share = sum(counts) / answers
+        value, low, high = (
+            None if end is None else end * share for end in (found.value, found.low, found.high)
+        )
+        rows.append(
+            (
+                text(source.name, _source_url(board, row)),
+                Cell(answers),
+                Cell(counts[1] / answers, "coefficient"),
+                Cell(len(marks)),
+                Cell(sum(marks) / len(marks), "coefficient"),
+                Cell(value, "coefficient", low, high),
+            )
+        )
+    header = (
+        *("system", "answers", outcome_words(board, outcome), "judged by people"),
+        *("people call right", "corrected"),
+    )
+    notes = (
+        "Prediction-powered inference (PPI++), by what the machine says of an answer: people’s "
+        "share over the sample, weighed as all answers are. Over answers, not over domains. "
+        "Answers that say nothing are wrong by rule and in no sample.",
+    )
+    return ReportTable("corrected", "Corrected by people", header, tuple(rows), notes)
 
 
 def graders_table(board: Board) -> ReportTable:
@@ -252,7 +384,3 @@ def _number(value: float) -> float | None:
 
 def _gain(none: float, part: float, full: float) -> Cell:
     return Cell(relative_gain(none, part, full), "percent")
-
-
-def _standing(found: Standing, kind: str) -> Cell:
-    return Cell(found.mean, kind, found.low, found.high)

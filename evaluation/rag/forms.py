@@ -4,6 +4,9 @@ from typing import Any, Final
 
 from django import forms
 
+from annotate.grading.services import MOST_PEOPLE, PEOPLE, SIZE
+from annotate.review.forms import SampleForm
+from annotate.review.rescoring import MAX_SIZE
 from corpus.lists import domain_choices
 from corpus.models import Benchmark, RetrievalRun
 from corpus.versions.services import names
@@ -59,6 +62,22 @@ class RagForm(forms.Form):
         fields["endpoint"].choices = endpoint_choices(ROLE)
         for name, (low, high) in LIMITS.items():
             fields[name].min_value, fields[name].max_value = low, high
+
+
+class DrawForm(SampleForm):
+    """How many answers people judge, and how many people each."""
+
+    size = forms.IntegerField(
+        label="Answers",
+        min_value=1,
+        max_value=MAX_SIZE,
+        initial=SIZE,
+        help_text="Drawn by domain, in proportion.",
+    )
+    people = forms.IntegerField(
+        label="People for each", min_value=1, max_value=MOST_PEOPLE, initial=PEOPLE
+    )
+    field_order: tuple[str, ...] = ("size", "people", "seed")
 
 
 class GradeForm(forms.Form):

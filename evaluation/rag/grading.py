@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from evaluation.rag.board import shown
 from evaluation.rag.models import AnswerState, Grade, GradeRun, GradeState, RagRun
 from evaluation.rag.protocol.answering import Harness, prompt_of
 from evaluation.rag.protocol.grading import (
@@ -20,6 +21,7 @@ from evaluation.rag.protocol.grading import (
     grade_request,
     role_of,
 )
+from evaluation.rag.reading import generators
 from evaluation.rag.services import truths_of
 from kit.errors import Refused
 from kit.runs.models import RunGroup, RunStatus, begin
@@ -106,6 +108,9 @@ def close(run: GradeRun) -> None:
         found = dict(rows.order_by().values_list("answer__query_id", "value"))
         sheet[str(source.pk)] = [found.get(query) for query in source.sheet["queries"]]
     run.finish(sheet=sheet)
+    newest = (each for each in generators(run.benchmark) if each.generator == run.rag_run.generator)
+    for each in newest:  # so that nobody waits for what is drawn
+        shown(each)
 
 
 def retry_failed(*, run: GradeRun, actor: User | None) -> None:

@@ -166,6 +166,24 @@ class GradeRun(AskingRun):
         return self.grades.filter(state=GradeState.WAITING)
 
 
+class KeptBoard(models.Model):
+    """What was made of a run's generator, as JSON: the board by one outcome, or what of it is drawn
+    (evaluation/rag/board.py). It holds while what it follows from has this digest."""
+
+    run = models.ForeignKey(RagRun, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=60)
+    digest = models.CharField(max_length=64)
+    figures: Any = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "name"], name="rag_board_kept_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.run_id}"
+
+
 class GradeState(models.TextChoices):
     """waiting -> one of the others; failed -> waiting, when it is graded again."""
 

@@ -3,9 +3,9 @@
 However many systems and queries there are, a board reads the same few statements.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from django.db.models.fields.json import KeyTransform
@@ -15,11 +15,12 @@ from corpus.versions.services import stored
 from evaluation.metrics.alignment import majority
 from evaluation.metrics.run import Floats, Whole
 from evaluation.metrics.standings import task_means
-from evaluation.rag.models import GradeRun, RagRun, RagSource, SourceKind
+from evaluation.rag.models import GradeRun, RagAnswer, RagRun, RagSource, SourceKind
+from evaluation.rag.people import last_said, said_by_people
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.protocol.grading import BEST
 from evaluation.scores import sheets
-from evaluation.scores.models import DomainScore
+from evaluation.scores.models import DomainScore, ScoreSheet
 from evaluation.scores.services import GoldView
 from kit.runs.models import RunStatus
 
@@ -36,16 +37,19 @@ class Board:
 
     `queries` are (key, domain, query id), by domain; `starts` are where domains begin. `outcomes`
     are by name: `together` (the graders' majority, or mean score), `grader-N`, and the strings.
-    `graders` names the newest grading of each grader.
+    `graders` names the newest grading of each grader. `answered`: which answers and gradings these
+    are. `people`: the share of people who call an answer right, NaN where nobody judged it.
     """
 
     run: RagRun
+    answered: object
     systems: Sequence[RagSource]
     queries: Sequence[tuple[int, str, str]]
     starts: Whole
     outcomes: Mapping[str, Floats]
     graders: Mapping[str, str]
     retrieved: Retrieved
+    people: Floats
 
     @property
     def measures(self) -> tuple[str, str, str]:
@@ -108,6 +112,33 @@ def _done(benchmark: Benchmark) -> list[RagRun]:
     return list(benchmark.rag_runs.filter(status=RunStatus.DONE).order_by("-pk"))
 
 
+def follows_from(run: RagRun) -> tuple[object, ...]:
+    """What the board of a run's generator follows from, without reading any of it: whatever changes
+    a figure or a name changes this."""
+    runs = [each for each in _done(run.benchmark) if each.generator == run.generator]
+    answered = _answered(runs)
+    known = _sheets(run.benchmark, {version for *_, name, version in answered[1] if name})
+    scored = [(each.pk, each.ended_at) for each in known]
+    return run.benchmark.slug, answered, scored, last_said(run.benchmark)
+
+
+def _answered(runs: Sequence[RagRun]) -> tuple[list[Any], list[Any], list[Any]]:
+    sources = RagSource.objects.filter(run__in=runs).order_by("pk")
+    graded = GradeRun.objects.filter(rag_run__in=runs, status=RunStatus.DONE).order_by("pk")
+    return (
+        [(each.pk, each.ended_at) for each in runs],
+        list(sources.values_list("pk", "retrieval_run__name", "corpus_version")),
+        list(graded.values_list("pk", "ended_at")),
+    )
+
+
+def _sheets(benchmark: Benchmark, versions: Iterable[int | None]) -> list[ScoreSheet]:
+    """The newest scores of each corpus version."""
+    order = sorted(versions, key=lambda key: key or 0)
+    known = [sheets.latest(benchmark, stored(benchmark, key)) for key in order]
+    return [each for each in known if each]
+
+
 def board_of(run: RagRun) -> Board:
     """All that was answered by this run's generator; of one source the newest answers."""
     runs = [each for each in _done(run.benchmark) if each.generator == run.generator]
@@ -127,12 +158,14 @@ def board_of(run: RagRun) -> Board:
     outcomes, graders = _outcomes(run, runs, systems, places)
     return Board(
         run=run,
+        answered=_answered(runs),
         systems=systems,
         queries=queries,
         starts=np.array(changed, np.int64),
         outcomes=outcomes,
         graders=graders,
         retrieved=_retrieved(run, systems, queries),
+        people=_people(run.benchmark, systems, places),
     )
 
 
@@ -176,6 +209,21 @@ def _outcomes(
     return found | graded, graders
 
 
+def _people(
+    benchmark: Benchmark, systems: Sequence[RagSource], places: Mapping[int, int]
+) -> Floats:
+    found = np.full((len(systems), len(places)), np.nan)
+    said = said_by_people(benchmark)
+    rows_of = {source.pk: row for row, source in enumerate(systems)}
+    answers = RagAnswer.objects.filter(source__in=rows_of, is_informed=True)
+    answers = answers.filter(query__in={query for query, _ in said}) if said else answers.none()
+    for each in answers.only("source_id", "query_id", "answers"):
+        if marks := said.get((each.query_id, each.text.strip())):
+            place = rows_of[each.source_id], places[each.query_id]
+            found[place] = sum(marks.values()) / len(marks)
+    return found
+
+
 def _is_bare(values: Floats) -> bool:
     return bool(np.isnan(values).all())
 
@@ -200,19 +248,23 @@ def _retrieved(
         for name in names
     }
     versions = {each.corpus_version_id for each in systems if each.retrieval_run_id}
-    known = [sheets.latest(run.benchmark, stored(run.benchmark, key)) for key in versions]
     scored = DomainScore.objects.filter(
-        sheet__in=[sheet for sheet in known if sheet], run__in=list(rows_of), view__in=VIEWS
+        sheet__in=_sheets(run.benchmark, versions), run__in=list(rows_of), view__in=VIEWS
     )
     chosen = [KeyTransform(name, "values") for name in names]
+    # All systems of a domain are scored over the same queries.
+    columns_of: dict[tuple[str, tuple[str, ...]], tuple[Whole, Whole]] = {}
     for run_key, domain, view, qids, *values in scored.order_by().values_list(
         "run", "domain__name", "view", "qids", *chosen
     ):
-        columns = [(at, places[domain, qid]) for at, qid in enumerate(qids)
-                   if (domain, qid) in places]  # fmt: skip
+        key = domain, tuple(qids)
+        if key not in columns_of:
+            pairs = [(at, places[domain, qid]) for at, qid in enumerate(qids)
+                     if (domain, qid) in places]  # fmt: skip
+            taken, placed = np.array(pairs, np.int64).reshape(-1, 2).T
+            columns_of[key] = taken, placed
+        taken, placed = columns_of[key]
         for name, of in zip(names, values, strict=True):
-            if of is not None and columns:
-                taken, placed = map(list, zip(*columns, strict=True))
-                table = found[view, name]
-                table[rows_of[run_key], placed] = np.array(of, np.float64)[taken]
+            if of is not None:
+                found[view, name][rows_of[run_key], placed] = np.array(of, np.float64)[taken]
     return found

@@ -14,6 +14,8 @@ urlpatterns = [
     path(f"{_HERE}/rag/answers/<int:pk>/", views.rag_answer, name="rag-answer"),
     path(f"{_RUN}/", views.rag_run, name="rag-run"),
     path(f"{_RUN}/grade/", views.rag_grade, name="rag-grade"),
+    path(f"{_RUN}/people/", views.rag_draw, name="rag-draw"),
+    path(f"{_HERE}/rag/samples/<int:pk>/close/", views.rag_sample_close, name="rag-sample-close"),
     *views.RUNS.paths(_RUN),
     path(f"{_GRADING}/", views.grade_run, name="grade-run"),
     *views.GRADINGS.paths(_GRADING),

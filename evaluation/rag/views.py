@@ -1,5 +1,6 @@
 """Screens of generated answers: runs, one answer, gradings, and the board of RAGAlign."""
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,15 +11,18 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from annotate.grading.models import GradingSample, SampleKind
+from annotate.grading.services import close_sample
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.models import Passage, Role
 from corpus.run_pages import PayingPages, asking_verbs
 from evaluation.agents.views import READERS
 from evaluation.rag import board as boards
 from evaluation.rag import grading as grade_verbs
+from evaluation.rag import people
 from evaluation.rag import services as verbs
 from evaluation.rag.alignment import CELLS, GOLD, queries_in
-from evaluation.rag.forms import GradeForm, RagForm
+from evaluation.rag.forms import DrawForm, GradeForm, RagForm
 from evaluation.rag.models import (
     AnswerState,
     GradeRun,
@@ -28,7 +32,7 @@ from evaluation.rag.models import (
     RagSource,
 )
 from evaluation.rag.protocol.answering import Harness
-from evaluation.rag.reading import VIEWS, Board, board_of, generators, outcome_words
+from evaluation.rag.reading import VIEWS, board_of, generators
 from evaluation.rag.running import texts_of
 from evaluation.scores.services import GoldView
 from kit import htmx
@@ -127,7 +131,10 @@ def rag_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     run = get_run(access, pk)
     sources = [(str(each.pk), each.name) for each in run.sources.all()]
     more: dict[str, Any] = {"sources": sources, "grade_runs": run.grade_runs.all()}
+    more |= {"samples": people.samples(run), "sample_close": "rag-sample-close"}
     if run.status == "done" and access.is_admin and not htmx.is_fragment(request):
+        if run.harness == Harness.SHORT:
+            more["draw_form"] = DrawForm()
         more["grade_form"] = GradeForm()
         endpoint = endpoints.asked_for(None, grade_verbs.ROLE)
         more["forecast"] = grade_verbs.forecast(run, endpoint)
@@ -178,6 +185,30 @@ def rag_grade(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     )
 
 
+@require_POST
+def rag_draw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Let people judge some of the run's answers."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run, form = get_run(access, pk), DrawForm(request.POST)
+
+    def draw(**given: int) -> RagRun:
+        people.draw(access=access, run=run, **given)
+        return run
+
+    said = "Experts of the domains are asked now."
+    return RUNS.press(request, form, draw, said=said, back=RUNS.url(run))
+
+
+@require_POST
+def rag_sample_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Ask nobody about a sample any more."""
+    access = enter(request.user, slug, Role.ADMIN)
+    sample = get_sample(access, pk)
+    back = RUNS.url(get_run(access, people.run_of(sample)))
+    act = partial(close_sample, sample=sample, access=access)
+    return htmx.attempt(request, act, back, "The sample is closed.")
+
+
 @require_GET
 def grade_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One grading with its grades."""
@@ -200,15 +231,11 @@ def rag_board(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter_unblinded(request.user, slug, *READERS)
     context: dict[str, Any] = {"access": access, "generators": generators(access.benchmark)}
     if context["generators"]:
-        board, outcome = chosen(access, request.GET)
+        run, found = chosen(access, request.GET)
         context |= {
-            "board": board,
-            "outcome": outcome,
-            "outcomes": [(each, outcome_words(board, each)) for each in board.outcomes],
-            "sheets": boards.tables(board, outcome),
-            "charts": boards.charts(board, outcome),
-            "is_scored": board.is_scored,
-            "query": urlencode({"generator": board.run.pk, "outcome": outcome}),
+            "run": run,
+            "shown": found,
+            "query": urlencode({"generator": run.pk, "outcome": found.outcome}),
         }
     return htmx.render(request, "evaluation/rag/board.html", context)
 
@@ -274,21 +301,20 @@ def forecast_of(access: Access, params: Any, runs: int) -> dict[str, Any]:
     )
 
 
-def chosen(access: Access, params: Any) -> tuple[Board, str]:
-    """The board of the generator that is asked for, by default the newest, and its outcome, by
-    default what the graders say, else accuracy. Raises Refused where nothing was answered."""
+def chosen(access: Access, params: Any) -> tuple[RagRun, boards.Shown]:
+    """The generator that is asked for, by default the newest, with its board by the outcome that
+    is. Raises Refused where nothing was answered."""
     known = generators(access.benchmark)
     if not known:
         raise Refused("No model has answered from retrieved passages here yet.")
     asked = [each for each in known if str(each.pk) == params.get("generator")]
-    board = board_of((asked or known)[0])
-    outcome = params.get("outcome")
-    return board, outcome if outcome in board.outcomes else next(iter(board.outcomes))
+    run = (asked or known)[0]
+    return run, boards.shown(run, params.get("outcome") or "")
 
 
 def table_of(access: Access, params: Any, name: str) -> ReportTable:
     """One table of the board, or 404."""
-    for sheet in boards.tables(*chosen(access, params)) if generators(access.benchmark) else ():
+    for sheet in chosen(access, params)[1].tables if generators(access.benchmark) else ():
         if sheet.name == name:
             return sheet
     raise Http404("No such table.")
@@ -304,9 +330,8 @@ def cell_of(access: Access, source: RagSource, params: Any) -> tuple[GoldView, s
             if each.generator == source.run.generator]  # fmt: skip
     if not same:
         raise Http404("Nothing was answered yet.")
-    board, outcome = chosen(
-        access, {"generator": str(same[0].pk), "outcome": params.get("outcome")}
-    )
+    board, outcome = board_of(same[0]), params.get("outcome")
+    outcome = outcome if outcome in board.outcomes else next(iter(board.outcomes))
     if not board.is_binary(outcome):
         raise Http404("This outcome is neither right nor wrong.")
     rows = [row for row, each in enumerate(board.systems) if each.pk == source.pk]
@@ -320,6 +345,12 @@ def get_run(access: Access, pk: int) -> RagRun:
     """A run of this benchmark, or 404; kept from who votes."""
     refuse_voter(access)
     rows = RagRun.objects.select_related("benchmark", "account", "created_by")
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+
+
+def get_sample(access: Access, pk: int) -> GradingSample:
+    """A sample of generated answers, or 404."""
+    rows = GradingSample.objects.filter(kind=SampleKind.TRUTHS)
     return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 

@@ -13,6 +13,7 @@ from django.db.models import Exists, OuterRef
 
 from annotate.models import CaseStatus, EscalationCase, SupportLabel
 from corpus.models import Domain
+from evaluation.content.unconfirmed import unconfirmed
 from evaluation.content.view import View
 from evaluation.exporters.records import QueryRecord
 from evaluation.metrics.case import Case
@@ -36,11 +37,13 @@ def read_support(view: View, domain: Domain) -> Support:
     """Machine gold of the domain in this corpus version, by query id and aspect.
 
     Not of what people judge at this moment: a score tells a voter nothing of their case. Nor what
-    the practice model says, which fills no gap either.
+    the practice model says, which fills no gap either, nor what rests on decisions that nobody
+    confirmed to be theirs: no person assigned it.
     """
     undecided = EscalationCase.objects.exclude(status=CaseStatus.CLOSED)
     of_label = undecided.filter(aspect=OuterRef("aspect"), passage=OuterRef("passage"))
-    rows = SupportLabel.objects.in_benchmark(view.benchmark).machine_gold()
+    doubtful = unconfirmed(view.benchmark).support
+    rows = SupportLabel.objects.in_benchmark(view.benchmark).machine_gold(doubtful)
     rows = rows.filter(~Exists(of_label), passage__domain=domain, practice=False)
     rows = rows.filter(passage__version_id__in=view.layers).order_by("pk")
     found: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))

@@ -13,8 +13,9 @@ class ScoreSheet(TrackedRun):
     """All runs of a corpus version scored as of one moment: made anew when labels change.
 
     `event_id` is the last event that could change a score when the benchmark was read, `run_ids`
-    the runs that were scored. `boards`: {domains, views: {view: {metric: [row]}}}; `holes` by
-    domain (evaluation/scores/reading.py).
+    the runs that were scored. `boards`: {domains, views: {view: {metric: [row]}}, practice},
+    `practice` whether labels of the practice model count; `holes` by domain
+    (evaluation/scores/reading.py).
 
     `profile` is the one of evaluation/metrics/profiles.py that it is scored under, `metrics` names
     what was asked for beyond the metrics of every sheet.

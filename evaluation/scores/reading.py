@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from corpus.models import Benchmark, Domain, RankedList, RetrievalRun
+from corpus.judgments.shown import shown_labels
+from corpus.models import Benchmark, Domain, Judgment, RankedList, RetrievalRun
 from corpus.versions.services import stored
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of
@@ -259,10 +260,16 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
     return scores, {
         "event_id": event_id,
         "run_ids": [run.pk for run in runs],
-        "boards": {"domains": domains, "views": boards},
+        "boards": {"domains": domains, "views": boards, "practice": _holds_practice(benchmark)},
         "holes": holes,
         "pool": pool.figures if pool else {},
     }
+
+
+def _holds_practice(benchmark: Benchmark) -> bool:
+    """Whether labels of the practice model count among the refined gold."""
+    given = Judgment.objects.in_benchmark(benchmark).standing().filter(practice=True)
+    return shown_labels(given).exists()
 
 
 def _board(

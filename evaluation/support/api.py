@@ -9,12 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
-from annotate.grading.models import GradingSample
+from annotate.grading.api import NewSampleSerializer, SampleSerializer
 from annotate.grading.sentences import POST_EDIT, SIZE
-from annotate.grading.services import PEOPLE, SEED, close_sample
+from annotate.grading.services import close_sample
 from corpus.access import enter, enter_unblinded
 from corpus.models import Role
-from corpus.run_routes import OneRun, RunLimit, RunVerb
+from corpus.run_routes import run_paths
 from evaluation.agents.views import READERS
 from evaluation.support import report
 from evaluation.support.models import Claim, SupportRun, SupportSet, SupportVerdict
@@ -30,15 +30,14 @@ from evaluation.support.views import (
     start_judge,
     tables_of,
 )
-from kit.api import RUN_FIELDS, ReportTableSerializer, Route
+from kit.api import ReportTableSerializer, Route
 from kit.lists.report_tables import as_data
 from llm.ledger.serializers import (
-    PAID_FIELDS,
-    BudgetField,
+    AskingSerializer,
     PaidSerializer,
     RunForecastSerializer,
+    asking_fields,
 )
-from llm.requests import EFFORTS
 
 
 class SupportSetSerializer(serializers.ModelSerializer):
@@ -57,23 +56,11 @@ class SupportRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
     class Meta:
         model = SupportRun
-        fields = [
-            *RUN_FIELDS,
-            *("support_set", "config", "endpoint", "model", "practice"),
-            *PAID_FIELDS,
-            "pause_reason",
-        ]
+        fields = asking_fields("support_set", "config")
 
 
-class NewSupportJudgeSerializer(serializers.Serializer):
+class NewSupportJudgeSerializer(AskingSerializer):
     """Who judges."""
-
-    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
-    temperature = serializers.FloatField(min_value=0, max_value=2, required=False, default=0.0)
-    reasoning_effort = serializers.ChoiceField(
-        choices=EFFORTS, required=False, allow_blank=True, default=""
-    )
-    budget_usd = BudgetField(required=False, default=None)
 
 
 class NewSupportSerializer(NewSupportJudgeSerializer):
@@ -116,27 +103,17 @@ class SupportVerdictSerializer(serializers.ModelSerializer):
         fields = ["id", "claim", "state", "value", "start", "end", "said", "error"]
 
 
-class SupportSampleSerializer(serializers.ModelSerializer):
+class SupportSampleSerializer(SampleSerializer):
     """Citations that people judge; `judged` have a verdict, `given` counts verdicts."""
 
-    drawn = serializers.IntegerField()
-    judged = serializers.IntegerField()
-    given = serializers.IntegerField()
-
-    class Meta:
-        model = GradingSample
-        fields = [
-            *("id", "seed", "size", "people", "post_edit", "drawn", "judged", "given"),
-            *("created_at", "closed_at"),
-        ]
+    class Meta(SampleSerializer.Meta):
+        fields = [*SampleSerializer.Meta.fields, "post_edit"]
 
 
-class NewSupportSampleSerializer(serializers.Serializer):
+class NewSupportSampleSerializer(NewSampleSerializer):
     """How many citations, how many people each, and in percent how many show machines first."""
 
     size = serializers.IntegerField(required=False, default=SIZE)
-    seed = serializers.IntegerField(required=False, default=SEED)
-    people = serializers.IntegerField(required=False, default=PEOPLE)
     post_edit = serializers.IntegerField(required=False, default=POST_EDIT)
 
 
@@ -244,7 +221,6 @@ class SupportRoutes(ViewSetMixin, Route):
         return self.page(get_run(access, pk).verdicts.all(), SupportVerdictSerializer)
 
 
-_RUN: Any = {"pages": RUNS, "serializer_class": SupportRunSerializer}
 _SETS, _RUNS = "b/<slug:slug>/support-sets", "b/<slug:slug>/support-runs"
 _ONE = f"{_SETS}/<int:pk>"
 _to = SupportRoutes.as_view
@@ -270,8 +246,6 @@ urlpatterns = [
         name="api-support-sample-close",
     ),
     path(f"{_RUNS}/", _to({"get": "runs"}), name="api-support-runs"),
-    path(f"{_RUNS}/<int:pk>/", OneRun.as_view(**_RUN), name="api-support-run"),
     path(f"{_RUNS}/<int:pk>/verdicts/", _to({"get": "verdicts"}), name="api-support-verdicts"),
-    path(f"{_RUNS}/<int:pk>/budget/", RunLimit.as_view(**_RUN), name="api-support-run-budget"),
-    path(f"{_RUNS}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_RUN), name="api-support-run-verb"),
+    *run_paths(_RUNS, "api-support-run", pages=RUNS, serializer_class=SupportRunSerializer),
 ]

@@ -5,10 +5,8 @@ from typing import Any
 from django import forms
 
 from annotate.grading.sentences import POST_EDIT, SIZE
-from annotate.grading.services import MOST_PEOPLE, PEOPLE
-from annotate.review.forms import SampleForm
-from annotate.review.rescoring import MAX_SIZE
 from corpus.models import Benchmark
+from evaluation.rag.forms import DrawForm as DrawAnswers
 from evaluation.support.services import MOST_PER_SENTENCE, ROLE, sources
 from llm.endpoints import endpoint_choices
 from llm.ledger.accounts import budget_field, effort_field
@@ -68,23 +66,9 @@ class ImportForm(forms.Form):
         fields["domain"].choices = [("", "All"), *names]
 
 
-class DrawForm(SampleForm):
+class DrawForm(DrawAnswers):
     """How many citations people judge, and how many people each."""
 
-    size = forms.IntegerField(
-        label="Citations",
-        min_value=1,
-        max_value=MAX_SIZE,
-        initial=SIZE,
-        help_text="Drawn by domain, in proportion.",
-    )
-    people = forms.IntegerField(
-        label="People for each",
-        min_value=1,
-        max_value=MOST_PEOPLE,
-        initial=PEOPLE,
-        help_text="Where they differ, one more is asked.",
-    )
     post_edit = forms.IntegerField(
         label="Percent that show the machines’ verdicts first",
         min_value=0,
@@ -93,3 +77,8 @@ class DrawForm(SampleForm):
         help_text="Drawn by chance; they measure what anchoring does.",
     )
     field_order = ("size", "people", "post_edit", "seed")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["size"].label, self.fields["size"].initial = "Citations", SIZE
+        self.fields["people"].help_text = "As long as two verdicts are level, one more is asked."

@@ -139,6 +139,8 @@ class SupportVerdict(models.Model):
     start = models.PositiveIntegerField(null=True)
     end = models.PositiveIntegerField(null=True)
     said = models.TextField(blank=True, default="")
+    # How often it was asked anew, since what was said could not be read.
+    replicate = models.PositiveSmallIntegerField(default=0, db_default=0)
     call = models.ForeignKey(Call, null=True, on_delete=models.PROTECT, related_name="+")
     error = models.TextField(blank=True, default="")
 

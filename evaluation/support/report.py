@@ -7,10 +7,11 @@ from itertools import combinations
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 
 from annotate.grading.models import WEIGHTS, SampleKind
 from annotate.grading.sentences import Sentence, open_sentences, settled
+from annotate.grading.services import with_progress
 from annotate.models import GradingSample, SentenceGrade
 from corpus.access import Access
 from evaluation.support.models import (
@@ -344,12 +345,7 @@ def samples(of: SupportSet) -> QuerySet[GradingSample]:
     rows = GradingSample.objects.filter(
         kind=SampleKind.SENTENCES, sentences__origin__startswith=f"{_ORIGIN}:{of.pk}:"
     )
-    stands = Q(sentences__grades__stands=True, sentences__grades__verdict__isnull=False)
-    return rows.annotate(
-        drawn=Count("sentences", distinct=True),
-        judged=Count("sentences", filter=stands, distinct=True),
-        given=Count("sentences__grades", filter=stands, distinct=True),
-    )
+    return with_progress(rows, "sentences")
 
 
 def draw(

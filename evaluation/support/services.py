@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import F
 
 from corpus.lists import is_key
 from corpus.models import Benchmark, Passage
@@ -48,6 +49,7 @@ ROLE: Final = "grader"
 MOST_PER_SENTENCE: Final = 20
 _LIKELY: Final = 120
 _ROWS: Final = 1_000
+_ANSWERS: Final = 50
 _SAMPLE: Final = 100
 _STORED: Final = ("state", "value", "start", "end", "said", "call", "error")
 
@@ -138,10 +140,12 @@ def plan(run: SupportRun) -> None:
     of = run.support_set
     if not of.is_split:
         there = set(of.answers.values_list("origin", flat=True))
-        for each in splits(of, there):
+        found = splits(of, there)
+        while some := list(islice(found, _ANSWERS)):
             with transaction.atomic():
                 run.beat()
-                store_split(of, each)
+                for each in some:
+                    store_split(of, each)
         with transaction.atomic():
             run.beat()
             SupportSet.objects.filter(pk=of.pk).update(is_split=True)
@@ -185,12 +189,15 @@ def claims_of(sentences: Sentences, most: int | None) -> list[tuple[int, int, st
 
 
 def retry_failed(*, run: SupportRun, actor: User | None) -> None:
-    """Ask again about what got no verdict, and that alone; what was paid for is read again, not
-    asked again. Raises Refused."""
+    """Ask again about what got no verdict, and that alone: what could not be read is asked anew,
+    and paid for, since the ledger would tell the same. Raises Refused."""
     again = (SupportState.FAILED, SupportState.UNREADABLE)
-    retry_items(
-        run, run.verdicts.all(), actor=actor, noun="verdict", nouns="verdicts", failed=again
-    )
+    with transaction.atomic():
+        unread = run.verdicts.filter(state=SupportState.UNREADABLE)
+        unread.update(replicate=F("replicate") + 1)
+        retry_items(
+            run, run.verdicts.all(), actor=actor, noun="verdict", nouns="verdicts", failed=again
+        )
 
 
 @dataclass(frozen=True)
@@ -229,7 +236,7 @@ class SupportPump(Pump[Job, Job]):
 
     async def work(self, item: Job, gateways: Gateways) -> Job:
         """Ask until a reply is a verdict."""
-        steps = judge(item.exam, self.judge, self.key)
+        steps = judge(item.exam, self.judge, self.key, item.row.replicate)
         try:
             said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
         except LLMError as error:

@@ -96,12 +96,9 @@ def support_sets(request: HttpRequest, slug: str) -> HttpResponse:
     rows = access.benchmark.support_sets.annotate(
         answer_count=Count("answers", distinct=True), judge_count=Count("runs", distinct=True)
     )
-    context = {
-        "access": access,
-        "table": LIST.read(rows, request.GET),
-        "form": ImportForm(benchmark=access.benchmark) if access.is_admin else None,
-    }
-    return htmx.render(request, "evaluation/support/sets.html", context, partial="results")
+    form = ImportForm(benchmark=access.benchmark) if access.is_admin else None
+    table = LIST.read(rows, request.GET)
+    return RUNS.index(request, access, "evaluation/support/sets.html", table, form=form)
 
 
 @require_POST
@@ -113,9 +110,10 @@ def support_import(request: HttpRequest, slug: str) -> HttpResponse:
     if made is not None:
         messages.success(request, "The answers are here. Let a model judge their citations.")
         return htmx.redirect(request, url_of(made))
-    rows = LIST.read(access.benchmark.support_sets.none(), {})
-    context = {"access": access, "form": form, "table": rows}
-    return htmx.invalid(request, "evaluation/support/sets.html", context)
+    table = LIST.read(access.benchmark.support_sets.none(), {})
+    shown = RUNS.index(request, access, "evaluation/support/sets.html", table, form=form)
+    shown.status_code = 422
+    return shown
 
 
 @require_http_methods(["GET", "POST"])
@@ -127,25 +125,36 @@ def support_new(request: HttpRequest, slug: str) -> HttpResponse:
         benchmark=access.benchmark,
         initial={"source": request.GET.get("source")},
     )
-    if run := htmx.submit(form, partial(start, access)):
-        return htmx.redirect(request, RUNS.url(run))
-    context = {"access": access, "form": form}
-    if not endpoints.available():
-        context["missing"] = NO_ENDPOINT
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "evaluation/support/new.html", context)
+    return RUNS.begin(
+        request,
+        access,
+        "evaluation/support/new.html",
+        form,
+        partial(start, access),
+        missing="" if endpoints.available() else NO_ENDPOINT,
+    )
 
 
 @require_GET
 def support_forecast(request: HttpRequest, slug: str) -> HttpResponse:
     """What judging would take; a part of the page that sets it up."""
     access = enter(request.user, slug, Role.ADMIN)
-    context: dict[str, Any] = {"access": access}
+    found, refused = None, ""
     try:
-        context["forecast"] = forecast_of(access, request.GET)
+        found = forecast_of(access, request.GET)
     except Refused as refusal:
-        context["refused"] = refusal.message
-    return htmx.render(request, "evaluation/support/forecast.html", context, partial="part")
+        refused = refusal.message
+    return RUNS.forecast(
+        request,
+        access,
+        found,
+        what="checking answers",
+        list_name="Support",
+        counted="Citations",
+        about="A call for each citation whose passage has a text, by the first answers. A second "
+        "judge takes as much again.",
+        refused=refused,
+    )
 
 
 @require_GET
@@ -166,6 +175,7 @@ def support_set(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         context |= {
             "runs": of.runs.order_by("pk"),
             "samples": report.samples(of),
+            "sample_close": "support-sample-close",
             "sheets": report.tables(report.read(of), url_of(of)),
             "shapes": SHAPES,
         }
@@ -183,12 +193,14 @@ def support_set(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def support_judge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Let another judge judge the same citations."""
     access = enter(request.user, slug, Role.ADMIN)
-    of, form = get_set(access, pk), JudgeForm(request.POST)
-    with htmx.refusal_shown(request):
-        _check(form)
-        made = start_judge(access, of, dict(form.cleaned_data))
-        return htmx.redirect(request, RUNS.url(made))
-    return htmx.redirect(request, url_of(of))
+    of = get_set(access, pk)
+    return RUNS.press(
+        request,
+        JudgeForm(request.POST),
+        lambda **given: start_judge(access, of, given),
+        said="The judge has begun.",
+        back=url_of(of),
+    )
 
 
 @require_POST
@@ -197,7 +209,8 @@ def support_draw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     of, form = get_set(access, pk), DrawForm(request.POST)
     with htmx.refusal_shown(request):
-        _check(form)
+        if not form.is_valid():
+            raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
         report.draw(access=access, of=of, **form.cleaned_data)
         messages.success(request, "Experts of the domains are asked now.")
     return htmx.redirect(request, url_of(of))
@@ -234,17 +247,15 @@ def support_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One judge at work, with what it said."""
     access = enter_unblinded(request.user, slug, *READERS)
     run = get_run(access, pk)
-    counts = dict(run.verdicts.order_by().values_list("state").annotate(n=Count("pk")))
-    rows = run.verdicts.select_related("claim__answer__query__domain", "claim__passage")
-    context = RUNS.context(access, run) | {
-        "states": [(label, counts.get(name, 0)) for name, label in SupportState.choices],
-        "table": VERDICTS.read(rows, request.GET),
-        "has_failed": any(counts.get(each) for each in (SupportState.FAILED,
-                                                        SupportState.UNREADABLE)),
-    }  # fmt: skip
-    if htmx.is_fragment(request, "results"):
-        return htmx.render(request, "evaluation/support/run.html", context, partial="results")
-    return RUNS.show(request, "evaluation/support/run.html", context)
+    return RUNS.monitor(
+        request,
+        access,
+        run,
+        "evaluation/support/run.html",
+        table=VERDICTS,
+        rows=run.verdicts.select_related("claim__answer__query__domain", "claim__passage"),
+        failed=(SupportState.FAILED, SupportState.UNREADABLE),
+    )
 
 
 def start(access: Access, **given: Any) -> SupportRun:
@@ -337,11 +348,10 @@ def get_run(access: Access, pk: int) -> SupportRun:
     return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 
-def _check(form: Any) -> None:
-    if not form.is_valid():
-        raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
-
-
 RUNS = PayingPages(
-    "support-run", get=get_run, verbs=asking_verbs(verbs.retry_failed), readers=READERS
+    "support-run",
+    get=get_run,
+    verbs=asking_verbs(verbs.retry_failed),
+    readers=READERS,
+    around=("support-sets", "support-new"),
 )

@@ -46,13 +46,12 @@ person pipeline pipeline-forecast pipeline-grid pipeline-means pipeline-new pipe
 pool-build pool-builds pool-new pool-pairs pools progress progress-csv prompts push
 qualification-people qualification-rule qualification-rules query-source query-sources
 query-wordings quotas rag-board rag-board-csv rag-forecast rag-grade-forecast rag-run rag-run-new
-rag-runs release release-changelog release-pushes releases rerank-forecast rerank-run rerank-run-new
-rerank-runs rescoring run-priority run-computation run-computations short-answers spending
-spot-checks
-support-forecast support-new support-report support-run support-runs support-samples support-set
-support-sets support-table training-forecast training-run training-run-new training-runs version
-version-passage version-search version-take-up version-work versions voting voting-arms voting-pay
-voting-plan webhook webhooks wordings
+rag-runs rag-samples release release-changelog release-pushes releases rerank-forecast rerank-run
+rerank-run-new rerank-runs rescoring run-computation run-computations run-priority short-answers spending
+spot-checks support-forecast support-new support-report support-run support-runs support-samples
+support-set support-sets support-table training-forecast training-run training-run-new training-runs
+version version-passage version-search version-take-up version-work versions voting voting-arms
+voting-pay voting-plan webhook webhooks wordings
 """
 
 

@@ -6,7 +6,7 @@ python -m pytest -m services tests/services/test_agents_killed.py`.
 
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -60,10 +60,12 @@ def survive(
     expected: int,
     kills: int = KILLS,
     at_once: int = IN_FLIGHT,
+    prepared: Callable[[], int] = lambda: 0,
 ) -> int:
     """Kill either of two workers at random moments of the run until it is over; how often.
 
-    A moment is a share of the expected calls that are answered.
+    A moment is a share of the expected calls that are answered. `prepared` counts what a run makes
+    before its first call.
     """
     answered = Call.objects.filter(account=run.account).answered()
     type(run).objects.filter(pk=run.pk).update(calls_in_flight=at_once)
@@ -77,19 +79,25 @@ def survive(
         said = "\n\n".join(each.said[-3000:] for each in workers)
         return f"{run.status} {run.done}/{run.total} {run.error}\n{said}"
 
+    def wait(condition: Callable[[], bool]) -> None:
+        """However long it takes, as long as answers come in."""
+        while not condition():
+            seen = answered.count() + prepared()
+
+            def goes_on(seen: int = seen) -> bool:
+                return condition() or answered.count() + prepared() > seen
+
+            wait_until(goes_on, pause=0.1, saw=story)
+
     for moment in sorted(rng.uniform(0.02, 0.9) for _ in range(kills)):
-        wait_until(
-            lambda moment=moment: is_over() or answered.count() >= moment * expected,
-            seconds=240,
-            saw=story,
-        )
+        wait(lambda moment=moment: is_over() or answered.count() >= moment * expected)
         if is_over():
             break
         victim = rng.randrange(2)
         workers[victim].kill()
         landed += 1
         workers[victim] = site.start_worker(sweep_s=0.25)
-    wait_until(is_over, seconds=240, saw=story)
+    wait(is_over)
     assert (run.status, run.error, run.done) == ("done", "", run.total), story()
     for each in workers:
         each.stop()

@@ -53,6 +53,7 @@ class AnswerGradeSerializer(serializers.ModelSerializer):
     item = serializers.SerializerMethodField()
     round = serializers.SerializerMethodField()
     query = serializers.IntegerField(source="answer.query_id")
+    quality = serializers.IntegerField()
 
     class Meta:
         model = AnswerGrade

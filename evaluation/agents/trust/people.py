@@ -231,6 +231,7 @@ def in_short(found: Beside) -> str:
 
 def points_of(grade: AnswerGrade) -> dict[str, float]:
     """What a person's grade says on the scales of the judge."""
+    assert grade.quality is not None  # of what is scored by aspects
     completeness = completeness_of(grade.scores, grade.weights)
     return {"completeness": completeness, "quality": grade.quality}
 

@@ -104,7 +104,8 @@ def _number(text: str) -> float | None:
 @dataclass(frozen=True)
 class Nugget:
     """One thing an answer should say: a question, or a claim (`is_claim`), with the documents that
-    support it; importance is a number or a word ("vital"), empty where none is given."""
+    support it; importance is a number or a word ("vital"), empty where none is given; `by_people`
+    where it is known to be made by people."""
 
     topic: str
     text: str
@@ -113,6 +114,7 @@ class Nugget:
     references: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     is_claim: bool = False
+    by_people: bool = False
 
 
 _BANKS: Final = {"nugget_bank": ("question", "question_id"), "claim_bank": ("claim", "claim_id")}
@@ -133,8 +135,10 @@ def read_nuggets(lines: Iterable[str]) -> list[Nugget]:
             faults.append(f"line {number}: this is not JSON: {fault}.")
             continue
         topic = bank.get("query_id") if isinstance(bank, dict) else None
+        if topic is None and isinstance(bank, dict) and isinstance(bank.get("metadata"), dict):
+            topic = bank["metadata"].get("topic_id")  # as banks are submitted to RAGTIME 2026
         if not isinstance(topic, str) or not topic:
-            faults.append(f"line {number}: query_id is missing.")
+            faults.append(f"line {number}: query_id (or metadata.topic_id) is missing.")
         elif topic in topics:
             faults.append(f"line {number}: topic {topic} has a bank already.")
         else:
@@ -147,9 +151,7 @@ def read_nuggets(lines: Iterable[str]) -> list[Nugget]:
     return found
 
 
-def written_nuggets(
-    nuggets: Iterable[Nugget], titles: Mapping[str, str], *, is_human: bool
-) -> Iterator[str]:
+def written_nuggets(nuggets: Iterable[Nugget], titles: Mapping[str, str]) -> Iterator[str]:
     """A bank (v3) a topic with a title, as lines of JSON; topics without a nugget have none."""
     banks: dict[str, dict[str, Any]] = {}
     for each in nuggets:
@@ -161,7 +163,8 @@ def written_nuggets(
         entry["references"] = [{"doc_id": pid} for pid in each.references]
         if not each.is_claim and each.answers:
             entry["answers"] = {answer: {"answer": answer} for answer in each.answers}
-        entry["creator"] = [{"is_human": is_human}]
+        if each.by_people:
+            entry["creator"] = [{"is_human": True}]
         bank = banks.setdefault(
             each.topic,
             {
@@ -196,9 +199,16 @@ def _nuggets(topic: str, bank: str, entry: Any, where: str, faults: list[str]) -
     if isinstance(importance, bool) or not isinstance(importance, int | float | str):
         faults.append(f"{where}: importance is neither a number nor a word.")
         return
-    ids = _texts(entry.get("references") or [], "doc_id")
-    texts = _texts(entry.get("answers") or [], "answer")
-    if ids is None or texts is None:
+    answers = entry.get("answers") or []
+    texts = _texts(answers, "answer")
+    # Documents stand beside the nugget, or each beside the answer that it supports.
+    given = answers.values() if isinstance(answers, dict) else answers
+    cited = (
+        [entry, *(each for each in given if isinstance(each, dict))] if texts is not None else []
+    )
+    found = [_texts(each.get("references") or [], "doc_id") for each in cited]
+    ids = tuple(dict.fromkeys(pid for each in found for pid in each or ()))
+    if texts is None or None in found:
         faults.append(f"{where}: references need a doc_id each, answers a text.")
         return
     yield Nugget(

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
-from evaluation.rag import board as boards
-from evaluation.rag.reading import board_of, generators
+from evaluation.rag.board import shown
+from evaluation.rag.reading import generators
 from kit.lists.report_tables import as_data, csv_header, csv_rows
 
 
@@ -36,11 +36,11 @@ class Command(BaseCommand):
         ]
         if not known:
             raise CommandError("Nothing was answered here yet; answer_run lets a model.")
-        board = board_of(known[0])
-        outcome = options["outcome"] or next(iter(board.outcomes))
-        if outcome not in board.outcomes:
-            raise CommandError(f"The outcomes are {', '.join(board.outcomes)}.")
-        sheets = boards.tables(board, outcome)
+        found = shown(known[0], options["outcome"])
+        if options["outcome"] not in ("", found.outcome):
+            outcomes = ", ".join(name for name, _ in found.outcomes)
+            raise CommandError(f"The outcomes are {outcomes}.")
+        sheets = found.tables
         if options["json"]:
             self.stdout.write(json.dumps(as_data(sheets)))
             return

@@ -62,9 +62,9 @@ def prompt() -> PromptTemplate:
     return PromptTemplate.load(_PROMPTS / f"{ROLE}.txt", placeholders=names)
 
 
-def judge(exam: Exam, who: Judge, key: bytes) -> Judging:
+def judge(exam: Exam, who: Judge, key: bytes, replicate: int = 0) -> Judging:
     """Ask until a reply is a verdict, twice at most; the repair quotes the reply before."""
-    first = request = judge_request(exam, who, key)
+    first = request = replace(judge_request(exam, who, key), replicate=replicate)
     reply, fault = None, ""
     for _ in range(ATTEMPTS):
         (reply,) = yield [request]

@@ -7,6 +7,9 @@ rag25    metadata {team_id, run_id, type, narrative_id, narrative}, references, 
 ragtime  metadata {team_id, run_id, topic_id, task}, responses: [{text, citations}], ids with a
          confidence, or a list of ids; references, if there are any
 neuclir  request_id, run_id, collection_ids, sentences: [{text, citations}], ids
+
+Under metadata the topic is topic_id, narrative_id or request_id, and citations are in any of the
+three ways, as TREC AutoJudge's files have them, whatever track they began in.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +20,11 @@ from llm.parsing import UNSTORABLE
 
 SHAPES: Final = ("rag24", "rag25", "ragtime", "neuclir")
 _KEY: Final = {"rag24": "answer", "rag25": "answer", "ragtime": "responses", "neuclir": "sentences"}
-_TOPIC: Final = {
-    "rag24": "topic_id",
-    "rag25": "narrative_id",
-    "ragtime": "topic_id",
-    "neuclir": "request_id",
+_TOPICS: Final = {
+    "rag24": ("topic_id",),
+    "rag25": ("narrative_id", "topic_id", "request_id"),
+    "ragtime": ("topic_id", "request_id", "narrative_id"),
+    "neuclir": ("request_id",),
 }
 _MOST: Final = 2_000
 _LONGEST: Final = 200
@@ -50,16 +53,19 @@ def read_record(data: Any) -> Record:
     prefix = ""
     if shape in ("rag25", "ragtime"):
         head, prefix = data["metadata"], "metadata."
-    topic = head.get(_TOPIC[shape], head.get("topic_id"))
+    topics = {name: head[name] for name in _TOPICS[shape] if head.get(name) is not None}
+    name, topic = next(iter(topics.items()), (_TOPICS[shape][0], None))
     if isinstance(topic, bool) or not isinstance(topic, str | int) or not str(topic).strip():
-        raise ShapeFault(f"{prefix}{_TOPIC[shape]} is no id of a topic.")
+        raise ShapeFault(f"{prefix}{name} is no id of a topic.")
+    if len({str(each).strip() for each in topics.values()}) > 1:
+        raise ShapeFault(f"{prefix}{' and '.join(topics)} are not the same.")
     run_id = head.get("run_id")
     if not isinstance(run_id, str) or not run_id.strip():
         raise ShapeFault(f"{prefix}run_id is missing.")
     if len(run_id) > _LONGEST or UNSTORABLE.search(run_id):
         raise ShapeFault(f"{prefix}run_id is longer than {_LONGEST} letters, or no text.")
     key = _KEY[shape]
-    rows, references = data[key], data.get("references", [])
+    rows, references = data[key], data.get("references") or []
     if not isinstance(references, list) or not all(isinstance(each, str) for each in references):
         raise ShapeFault("references is no list of ids.")
     if not isinstance(rows, list) or len(rows) > _MOST:
@@ -93,7 +99,7 @@ def _sentence(
     given = row.get("citations")
     if given is None:
         given = []
-    if shape == "ragtime" and isinstance(given, dict):
+    if shape in ("rag25", "ragtime") and isinstance(given, dict):
         scores = list(given.values())
         if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in scores):
             raise ShapeFault(f"{place}.citations has a confidence that is no number.")
@@ -110,7 +116,7 @@ def _sentence(
 
 
 def _cited(each: Any, references: Sequence[str], place: str, shape: str) -> str:
-    if isinstance(each, int) and not isinstance(each, bool) and shape in ("rag24", "rag25"):
+    if isinstance(each, int) and not isinstance(each, bool) and shape != "neuclir":
         if not 0 <= each < len(references):
             raise ShapeFault(f"{place} is {each}, and there are {len(references):,} references.")
         return references[each]

@@ -19,6 +19,7 @@ from tests.annotate.answering import TEXTS, Room
 from tests.annotate.test_api import script
 from tests.annotate.voting.test_blind_worlds import answer_of
 from tests.annotate.world import make_snapshot, signed_in
+from tests.factories import make_member
 from tests.worlds import in_a_world
 
 PID = "lamps/page_1.txt"
@@ -115,6 +116,23 @@ def test_full_support_takes_words_of_the_passage(room, verdict, more, words) -> 
         SentenceGrade.objects.create(item=item, grader=room.author, verdict=2)
 
 
+def test_where_two_differ_a_third_is_asked_and_where_all_three_do_a_fourth_settles(room) -> None:
+    draw(room)
+    fourth = make_member(room.benchmark, "fourth", "annotator")
+    judge(room, room.author, 2)
+    judge(room, room.colleague, 0)
+    judge(room, room.both, 1)
+    assert verbs.settled([2, 0, 1]) is None
+    access = room.access(fourth)
+    assert verbs.to_judge(access).count() == 1
+    # Whatever the fourth says one of the three said too.
+    judge(room, fourth, 1)
+    assert verbs.to_judge(access).filter(machines=[]).count() == 0
+    verdicts = list(SentenceGrade.objects.standing().values_list("verdict", flat=True))
+    assert verbs.settled(verdicts) == 1
+    assert verbs.settled([2, 2, 0, 0, 1]) is None
+
+
 def test_where_two_differ_a_third_is_asked_and_no_fourth(room) -> None:
     draw(room)
     judge(room, room.author, 2)
@@ -124,8 +142,8 @@ def test_where_two_differ_a_third_is_asked_and_no_fourth(room) -> None:
     judge(room, room.both, 0)
     verdicts = list(SentenceGrade.objects.standing().values_list("verdict", flat=True))
     assert verbs.settled(verdicts) == 0
-    assert verbs.settled([0, 1, 2]) is None
     assert verbs.settled([2]) == 2
+    assert verbs.settled([]) is None
 
 
 def test_where_two_agree_nobody_else_is_asked(room) -> None:

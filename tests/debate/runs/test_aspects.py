@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
@@ -252,6 +253,18 @@ def test_a_third_persons_decision_on_an_aspect_is_undone_also_once_it_was_restor
     undo_decision(decision=decision, access=third)
     assert EscalationCase.objects.get().status == CaseStatus.OPEN
     assert not SupportLabel.objects.standing().filter(passage__pid="p6").exists()
+
+
+def test_who_refused_a_candidate_before_settles_no_case_of_it(garden) -> None:
+    debated(garden)
+    expert = make_member(garden, "expert", "annotator", "admin")
+    of = {"aspect": first(), "passage": passage("p6"), "actor": expert}
+    refuse_candidate(**of, reason="Of lamps.")
+    take_refusal_back(**of)
+    EscalationCase.objects.update(kind=CaseKind.UNREADABLE)
+    case, who = EscalationCase.objects.get(), enter(expert, garden.slug)
+    with pytest.raises(PermissionDenied, match="had a part"):
+        settle_case(case=case, access=who, label=1, reason="It says so.")
 
 
 def test_a_label_stays_about_the_text_that_was_asked_about(garden) -> None:

@@ -5,14 +5,17 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
 from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel
 from annotate.support.services import record_support
-from corpus.models import Pool, PoolEntry
+from corpus.judgments.services import record_judgment
+from corpus.models import Passage, Pool, PoolEntry
 from evaluation.holes.next_labels import chances, next_labels, pool_next
 from evaluation.holes.views import aspect_tables, growth_table
 from evaluation.scores import sheets
 from kit.errors import Refused
+from kit.models import Event, SignInLink
 from tests.annotate.world import signed_in
 from tests.factories import (
     make_benchmark,
@@ -77,6 +80,41 @@ def test_machine_gold_counts_in_measures_of_aspects_alone(garden) -> None:
     board = sheet.boards["views"]["refined"]
     assert [row["mean"] for row in board["hole@10"]] == [0.0, 0.0]
     assert board["aspect_recall@25"][0]["mean"] == pytest.approx(0.25)
+
+
+def test_a_sheet_tells_that_labels_of_the_practice_model_count(garden) -> None:
+    admin = signed_in(make_member(garden, "boss", "admin"))
+    page, words = f"/b/{garden.slug}/leaderboard/", "Labels of the practice model count"
+    scored(garden)
+    assert words not in admin.get(page).content.decode()
+    near = Passage.objects.get(pid="near")
+    query = Aspect.objects.get(k=1).query
+    record_judgment(
+        query=query, passage=near, label=1, source="debate", provenance={}, practice=True
+    )
+    assert scored(garden).boards["practice"] is True
+    assert words in admin.get(page).content.decode()
+    assert words not in admin.get(f"{page}?view=base").content.decode()
+
+
+def test_doubtful_decisions_make_no_machine_gold_and_take_none_away(garden) -> None:
+    boss = make_member(garden, "boss", "admin")
+    expert = make_member(garden, "expert", "annotator")
+    link = SignInLink.objects.create(user=expert, made_by=boss, expires_at=timezone.now())
+    of = {"aspect": Aspect.objects.get(k=1), "passage": Passage.objects.get(pid="near")}
+    record_support(**of, label=0, source="expert", provenance={}, actor=expert)
+
+    def new() -> float:
+        found: float = scored(garden).holes["biology"]["aspects"]["systems"][0]["new_aspect@10"]
+        return found
+
+    assert new() == 0
+    # Who came by a link that somebody else made may not have been the expert: what agents said
+    # stands as if nobody had.
+    Event.objects.filter(actor=expert).update(link=link)
+    assert new() == pytest.approx(0.75)
+    SignInLink.objects.update(is_theirs=True)
+    assert new() == 0
 
 
 def test_growth_and_contribution_by_aspects_see_it_too(garden) -> None:

@@ -20,7 +20,14 @@ from evaluation.agents.models import JudgeRun
 from evaluation.agents.protocol.judging import Exam, Judge, judge_request
 from evaluation.agents.trust.bridges import start_bridge
 from evaluation.judges.cards import Measure, Seen, cards_of, table_of
-from evaluation.judges.orders import Order, families_table, meta_table, without_family
+from evaluation.judges.orders import (
+    Order,
+    families_table,
+    meta_table,
+    orders_of,
+    without_family,
+)
+from evaluation.rag.models import RagRun
 from evaluation.releases.families import family_of, shared_families
 from evaluation.releases.findings import family_fault
 from evaluation.tasks import JUDGES
@@ -30,6 +37,7 @@ from tests.debate.runs.test_screens import make_debate, make_run
 from tests.evaluation.agents.room import Place, make_place
 from tests.evaluation.agents.test_agent_screens import judged
 from tests.evaluation.agents.test_people import drawn, say, score, told_apart
+from tests.evaluation.rag.boards import CONFIG, Sheets
 from tests.factories import make_gold, make_passage, make_query, make_ranking
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -256,6 +264,24 @@ def test_orders_are_compared_with_and_without_systems_of_a_judges_family() -> No
     assert [cell.value for cell in row[1:]] == [
         "by qwen and people", 4, 0.0, pytest.approx(-0.2), pytest.approx(1 / 18), 3, 1.0,
     ]  # fmt: skip
+
+
+def test_grades_of_another_harness_or_depth_are_ranked_apart() -> None:
+    sheets = Sheets(2)
+    given = {sheets.source("run", name, [1, 0]): [1, 0] for name in ("a", "b")}
+    sheets.graded("one", given)
+    sheets.graded("two", given)
+    RagRun.objects.update(k=5)
+    sheets.run = RagRun.objects.create(
+        benchmark=sheets.benchmark, name="more", harness="short", config=CONFIG, k=10,
+        endpoint="e", model="m", status="done",
+    )  # fmt: skip
+    sheets.graded("one", {sheets.source("run", "a", [0, 0]): [0, 0]})
+    found = orders_of(sheets.benchmark)
+    means = {what: {each.name[:3]: each.means for each in found[what]} for what in found}
+    both = {"m, a": 0.5, "m, b": 0.5}
+    assert means["answers, short, 5 passages"] == {"one": both, "two": both}
+    assert means["answers, short, 10 passages"] == {"one": {"m, a": 0.0}}
 
 
 # Files, command, screen, API.

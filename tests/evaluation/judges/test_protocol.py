@@ -1,6 +1,7 @@
 """TREC AutoJudge's shapes, and how alike two rankings are."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -107,17 +108,34 @@ def test_every_wrong_line_of_a_leaderboard_is_named() -> None:
 
 def test_a_nugget_bank_comes_back_as_it_went() -> None:
     nuggets = [
-        Nugget("7", "Why moths roll", "7-a1", 3, ("p1", "p 2")),
+        Nugget("7", "Why moths roll", "7-a1", 3, ("p1", "p 2")),  # who made it is not known
         Nugget("7", "Who saw it", "7-a2", "vital", (), ("a camera",)),
         Nugget("9", "Leaves fall.", "9-a1", "", ("p9",), is_claim=True),
     ]
-    lines = list(written_nuggets(nuggets, {"7": "Why?"}, is_human=True))
+    lines = list(written_nuggets(nuggets, {"7": "Why?"}))
     assert read_nuggets(lines) == nuggets
     bank = json.loads(lines[0])
     assert (bank["query_id"], bank["title_query"], bank["format_version"]) == ("7", "Why?", "v3")
     entry = bank["nugget_bank"]["Why moths roll"]
     assert entry["references"] == [{"doc_id": "p1"}, {"doc_id": "p 2"}]
-    assert entry["creator"] == [{"is_human": True}]
+    assert "creator" not in entry
+    (line,) = written_nuggets([replace(nuggets[0], by_people=True)], {})
+    made = json.loads(line)["nugget_bank"]["Why moths roll"]
+    assert made["creator"] == [{"is_human": True}]
+
+
+def test_banks_as_they_are_submitted_are_read() -> None:
+    answers = [{"answer": "Light.", "references": ["p1", "p2"]}, {"answer": "Heat."}]
+    bank = {
+        "metadata": {"team_id": "t", "run_id": "r", "topic_id": "7"},
+        "nugget_bank": [{"question": "Why?", "answers": answers, "references": [{"doc_id": "p1"}]}],
+    }
+    (found,) = read_nuggets([json.dumps(bank)])
+    assert (found.topic, found.answers, found.references) == (
+        "7",
+        ("Light.", "Heat."),
+        ("p1", "p2"),
+    )
 
 
 def test_lists_and_nuggets_in_nuggets_are_read() -> None:

@@ -1,11 +1,12 @@
 """Boards of known numbers: RAGAlign with its cells, correlations, uplift, gains, agreement."""
 
 import pytest
+from django.utils import timezone
 
 from corpus.models import CleaningRun, CorpusVersion
 from evaluation.rag import alignment
 from evaluation.rag import board as boards
-from evaluation.rag.models import RagSource
+from evaluation.rag.models import GradeRun, RagSource
 from evaluation.rag.reading import board_of, generators
 from kit.lists.report_tables import ReportTable
 from tests.evaluation.rag.boards import Sheets
@@ -226,8 +227,30 @@ def test_a_board_reads_few_statements_however_large_it_is(
     sheets.source("gold", "gold evidence", [1] * count)
     made = [sheets.system(f"s{n}", correct, scores(correct)) for n in range(systems)]
     sheets.graded("one", dict.fromkeys(made, correct))
-    with django_assert_max_num_queries(9):
-        board = board_of(sheets.run)
-        tables = boards.tables(board, "together")
+    with django_assert_max_num_queries(10):
+        board_of(sheets.run)
+    found = boards.shown(sheets.run)
+    # What was counted once is read in as many statements, none of which reads a sheet.
+    with django_assert_max_num_queries(7) as asked:
+        assert boards.shown(sheets.run) == found
+    said = " ".join(each["sql"] for each in asked.captured_queries)
+    assert "evaluation_domainscore" not in said
+    assert '"sheet"' not in said
+    tables = found.tables
     assert len(tables[0].rows) == systems + 2
     assert cells(tables[1], "s0", "after holes")["RAGAlign@10"] == 1.0
+
+
+def test_a_kept_board_is_counted_anew_once_what_it_follows_from_is_another(sheets) -> None:
+    source = sheets.system("bm25", G, scores(R))
+    assert [name for name, _ in boards.shown(sheets.run).outcomes] == ["accuracy", "exact", "f1"]
+    grading = sheets.graded("one", {source: [1] * 8})
+    mean = "majority of graders"
+    found = boards.shown(sheets.run)
+    assert (found.outcome, cells(found.tables[0], "bm25")[mean]) == ("together", 1.0)
+    # Its failed grades were asked for again: another sheet, another end.
+    GradeRun.objects.filter(pk=grading.pk).update(
+        sheet={str(source.pk): [0] * 8}, ended_at=timezone.now()
+    )
+    assert cells(boards.shown(sheets.run).tables[0], "bm25")[mean] == 0.0
+    assert boards.shown(sheets.run, "no such outcome").outcome == "together"

@@ -164,6 +164,19 @@ def test_what_tracks_allow_is_read() -> None:
         "answer": [{"text": "T.", "citations": ["a"]}],
     }
     assert read_record(by_id) == Record("r", "7", (("T.", ("a",)),), "rag25")
+    # As TREC AutoJudge passes runs on, whatever track they began in: other names, other citations.
+    passed_on = {
+        "metadata": {"run_id": "r", "topic_id": "7", "narrative_id": 7, "request_id": "7"},
+        "references": ["a", "b"],
+        "responses": [{"text": "T.", "citations": [1]}],
+    }
+    assert read_record(passed_on).sentences == (("T.", ("b",)),)
+    of_map = passed_on | {"answer": [{"text": "T.", "citations": {"a": 0.2, "b": 0.9}}]}
+    del of_map["responses"]
+    assert read_record(of_map | {"references": None}).sentences == (("T.", ("b", "a")),)
+    passed_on["metadata"]["request_id"] = "8"
+    with pytest.raises(ShapeFault, match="topic_id and request_id and narrative_id are not"):
+        read_record(passed_on)
     sure = {
         "metadata": {"run_id": "r", "topic_id": "7"},
         "responses": [{"text": "T.", "citations": {"a": 0.2, "b": 0.9}}, {"text": "U."}],

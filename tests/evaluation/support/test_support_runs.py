@@ -132,7 +132,8 @@ def test_passages_without_a_text_are_not_judged(place) -> None:
 @pytest.mark.parametrize(
     ("script", "first", "then", "asked"),
     [
-        (["Hm.", "Hm."], ("unreadable", None), ("unreadable", None), 2),
+        # What could not be read is asked anew: the ledger would tell the same for ever.
+        (["Hm.", "Hm.", NONE], ("unreadable", None), ("judged", 0), 3),
         ([FULL.replace("roll", "turn"), FULL], ("judged", 2), None, 2),
         ([status(400), NONE], ("failed", None), ("judged", 0), 2),
     ],

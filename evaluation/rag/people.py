@@ -1,0 +1,76 @@
+"""People beside graders: experts call short answers right or wrong, blind to what graders say.
+
+They are asked as about answers of agents (annotate/grading). An answer that says nothing is wrong
+by rule: nobody is asked about it.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from django.db.models import Count, Max, QuerySet
+
+from annotate.grading.models import AnswerGrade, GradingSample, SampleKind
+from annotate.grading.services import PEOPLE, SEED, SIZE, TRUE, Drawable, open_sample, with_progress
+from corpus.access import Access
+from corpus.models import Benchmark
+from evaluation.rag.models import AnswerState, RagRun
+from evaluation.rag.protocol.answering import Harness
+from evaluation.rag.services import truths_of
+from kit.errors import Refused
+
+_ORIGIN: Final = "rag"
+# By query and text of an answer: who said what of it, 1 right, 0 wrong.
+Said = Mapping[tuple[int, str], Mapping[int, float]]
+
+
+def draw(
+    *, access: Access, run: RagRun, size: int = SIZE, seed: int = SEED, people: int = PEOPLE
+) -> GradingSample:
+    """Ask experts about answers of all sources of a run, drawn by domain in proportion; as
+    `open_sample`. One text that several sources gave to a query is judged once, for all."""
+    if run.harness != Harness.SHORT:
+        raise Refused("Short answers are right or wrong; of long ones check the citations.")
+    rows = run.answers.filter(state=AnswerState.ANSWERED, is_informed=True)
+    found = list(rows.select_related("query__domain").order_by("pk"))
+    queries = {each.query_id: each.query for each in found}
+    truths = truths_of(access.benchmark, list(queries.values()), run.harness)
+    answers = [
+        Drawable(each.query, f"{_ORIGIN}:{run.pk}:{each.pk}", each.text, tuple(known))
+        for each in found
+        if (known := [truth for truth in truths[each.query_id] if truth.strip()])
+    ]
+    return open_sample(
+        access=access, answers=answers, size=size, seed=seed, people=people, kind=SampleKind.TRUTHS
+    )
+
+
+def samples(run: RagRun) -> QuerySet[GradingSample]:
+    """What was drawn of a run, newest first, with how far it is."""
+    rows = GradingSample.objects.filter(kind=SampleKind.TRUTHS)
+    return with_progress(rows.filter(answers__origin__startswith=f"{_ORIGIN}:{run.pk}:"))
+
+
+def run_of(sample: GradingSample) -> int:
+    """Key of the run that a sample was drawn from."""
+    return int(sample.answers.values_list("origin", flat=True)[0].split(":")[1])
+
+
+def said_by_people(benchmark: Benchmark) -> Said:
+    """What stands of what people said of generated answers; of one person the last word."""
+    found: dict[tuple[int, str], dict[int, float]] = {}
+    columns = ("answer__query", "answer__text", "grader", "scores")
+    for query, text, person, scores in _grades(benchmark).order_by("pk").values_list(*columns):
+        found.setdefault((query, text), {})[person] = scores[TRUE]
+    return found
+
+
+def last_said(benchmark: Benchmark) -> tuple[int, int]:
+    """Another pair whenever people said something new."""
+    told = _grades(benchmark).aggregate(n=Count("pk"), last=Max("pk"))
+    return told["n"], told["last"] or 0
+
+
+def _grades(benchmark: Benchmark) -> QuerySet[AnswerGrade]:
+    return AnswerGrade.objects.standing().filter(
+        answer__sample__benchmark=benchmark, answer__sample__kind=SampleKind.TRUTHS
+    )

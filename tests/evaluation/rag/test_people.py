@@ -1,0 +1,129 @@
+"""People beside graders: who is asked what, blind to whom, and what it corrects."""
+
+import pytest
+
+from annotate.grading.services import grade_answer, to_grade
+from annotate.models import AnswerGrade, GradedAnswer
+from corpus.access import enter
+from evaluation.judges.cards import cards_of, table_of
+from evaluation.models import GradeRun, RagAnswer
+from evaluation.rag import board as boards
+from evaluation.rag import people
+from kit.errors import Refused
+from tests.annotate.world import signed_in
+from tests.evaluation.rag.boards import Sheets
+from tests.evaluation.rag.test_board import cells
+from tests.factories import make_member
+
+pytestmark = pytest.mark.django_db
+GRADES = [1, 1, 1, 1, 0, 0, 0, 0]
+
+
+@pytest.fixture
+def sheets() -> Sheets:
+    """One system's answers, of which the last two say nothing; a grader calls four right."""
+    sheets = Sheets(8)
+    source = sheets.source("run", "bm25", GRADES)
+    source.sheet["uninformed"] = 2
+    source.save()
+    RagAnswer.objects.bulk_create(
+        RagAnswer(
+            run=sheets.run, source=source, query=query, state="answered", answers=[f"So {n}."],
+            is_informed=n < 6,
+        )
+        for n, query in enumerate(sheets.queries)
+    )  # fmt: skip
+    grading = sheets.graded("one", {source: GRADES})
+    for answer, value in zip(RagAnswer.objects.order_by("pk"), GRADES, strict=True):
+        grading.grades.create(answer=answer, state="graded", value=value, said="Surely.")
+    sheets.expert = make_member(sheets.benchmark, "expert", "annotator")
+    return sheets
+
+
+def drawn(sheets: Sheets, **options) -> None:
+    admin = enter(sheets.admin, sheets.benchmark.slug)
+    people.draw(access=admin, run=sheets.run, people=1, **options)
+
+
+def judge(sheets: Sheets, place: int, right: float) -> AnswerGrade:
+    access = enter(sheets.expert, sheets.benchmark.slug)
+    answer = GradedAnswer.objects.get(query=sheets.queries[place])
+    return grade_answer(answer=answer, access=access, scores={"true": right})
+
+
+def test_an_expert_sees_answer_and_truth_alone_and_says_right_or_wrong(sheets) -> None:
+    admin, expert = signed_in(sheets.admin), signed_in(sheets.expert)
+    slug = sheets.benchmark.slug
+    url = f"/b/{slug}/rag/{sheets.run.pk}/"
+    page = admin.post(f"{url}people/", {"size": 3, "people": 1, "seed": 1}, follow=True)
+    assert "0 of 3 answers" in page.content.decode()
+    access = enter(sheets.expert, slug)
+    assert to_grade(access).count() == 3
+    # Nobody who may read what graders say is asked.
+    assert to_grade(enter(sheets.admin, slug)).count() == 0
+    page = expert.get(f"/b/{slug}/answers/grade/").content.decode()
+    assert "True answers" in page
+    assert "Surely." not in page
+    assert "Overall quality" not in page
+    api = f"/api/b/{slug}/answers-to-grade/"
+    shown = expert.get(f"{api}next/").json()
+    assert (shown["truths"], shown["aspects"], shown["reference"]) == (["so"], [], "")
+    found = GradedAnswer.objects.get(pk=shown["answer"])
+    assert shown["text"] == found.text
+    unsaid = expert.post(f"/b/{slug}/answers/grade/", {"answer": found.pk})
+    assert "Say whether it is right." in unsaid.content.decode()
+    expert.post(f"/b/{slug}/answers/grade/", {"answer": found.pk, "true": "1"})
+    given = AnswerGrade.objects.get()
+    assert (given.scores, given.quality, given.grader) == ({"true": 1.0}, None, sheets.expert)
+    assert expert.get(f"{api}{found.pk}/").json()["right"] is True
+    again = {"right": False, "reason": "It says so elsewhere."}
+    sent = expert.post(f"{api}{found.pk}/right/", again, content_type="application/json")
+    assert sent.status_code == 204
+    assert AnswerGrade.objects.standing().get().scores == {"true": 0.0}
+    (row,) = admin.get(f"/api{url.replace('/rag/', '/rag-runs/')}samples/").json()["results"]
+    assert (row["drawn"], row["judged"], row["given"]) == (3, 1, 1)
+    admin.post(f"/b/{slug}/rag/samples/{row['id']}/close/")
+    assert to_grade(access).count() == 0
+
+
+def test_what_graders_say_is_corrected_by_what_people_say(sheets) -> None:
+    drawn(sheets, size=100)
+    assert GradedAnswer.objects.count() == 6  # what says nothing is wrong by rule
+    assert "corrected" not in {each.name for each in boards.shown(sheets.run).tables}
+    for place, right in ((0, 1), (1, 0), (4, 0), (5, 0)):
+        judge(sheets, place, right)
+    tables = {each.name: each for each in boards.shown(sheets.run).tables}
+    found = cells(tables["corrected"], "bm25")
+    # Of those called right half are, (1 + 0) / 2, of the others none. Over the six that say
+    # something (4 * 1/2 + 2 * 0) / 6 = 1/3, over all eight 6/8 * 1/3 = 1/4, where the grader says
+    # 4/8.
+    assert (found["answers"], found["majority of graders"]) == (8, 0.5)
+    assert (found["judged by people"], found["people call right"]) == (4, 0.25)
+    assert found["corrected"] == pytest.approx(0.25)
+    (cell,) = [row[-1] for row in tables["corrected"].rows]
+    assert 0 < cell.low < 0.25 < cell.high < 1
+
+
+def test_the_card_of_a_grader_stands_on_people(sheets) -> None:
+    drawn(sheets, size=100)
+    for place, right in ((0, 1), (1, 0), (4, 0), (5, 0)):
+        judge(sheets, place, right)
+    (card,) = cards_of(sheets.benchmark)
+    by_people = card.measures[0]
+    # Both say 1 of the first, 0 of the last two: observed 3/4; expected 2/4 * 1/4 + 2/4 * 3/4 =
+    # 1/2; kappa (3/4 - 1/2) / (1 - 1/2) = 1/2.
+    assert by_people.beside == "people"
+    assert by_people.kappa(held_out=True).value == pytest.approx(0.5)
+    assert any("held out" in str(row[0].value) for row in table_of(card).rows)
+    # Whoever wrote a later prompt could have seen what people said.
+    later = sheets.graded("two", {})
+    GradeRun.objects.filter(pk=later.pk).update(config=later.config | {"prompt": "q" * 64})
+    later.grades.create(answer=RagAnswer.objects.first(), state="graded", value=1)
+    newest = next(each for each in cards_of(sheets.benchmark) if "two" in each.name)
+    assert newest.measures[0].kappa(held_out=True).n_items == 0
+
+
+def test_long_answers_are_not_right_or_wrong(sheets) -> None:
+    sheets.run.harness = "long"
+    with pytest.raises(Refused, match="check the citations"):
+        drawn(sheets)
