@@ -47,11 +47,11 @@ pool-build pool-builds pool-new pool-pairs pools progress progress-csv prompts p
 qualification-people qualification-rule qualification-rules query-source query-sources
 query-wordings quotas rag-board rag-board-csv rag-forecast rag-grade-forecast rag-run rag-run-new
 rag-runs rag-samples release release-changelog release-pushes releases rerank-forecast rerank-run
-rerank-run-new rerank-runs rescoring run-computation run-computations run-priority short-answers spending
-spot-checks support-forecast support-new support-report support-run support-runs support-samples
-support-set support-sets support-table training-forecast training-run training-run-new training-runs
-version version-passage version-search version-take-up version-work versions voting voting-arms
-voting-pay voting-plan webhook webhooks wordings
+rerank-run-new rerank-runs rescoring run-computation run-computations run-priority short-answers
+spending spot-checks support-forecast support-new support-report support-run support-runs
+support-samples support-set support-sets support-table training-forecast training-run
+training-run-new training-runs version version-passage version-search version-take-up version-work
+versions voting voting-arms voting-pay voting-plan webhook webhooks wordings
 """
 
 
