@@ -35,7 +35,7 @@ check: $(VENV)/dev.stamp ## style, types, import contracts, migrations, template
 	$(PY) .ci/with-key $(VENV)/bin/mypy
 	$(VENV)/bin/djlint templates --lint --quiet
 
-e2e: $(VENV)/dev.stamp ## the whole path in headless Chromium (apt: chromium); pictures in SHOTS
+e2e: $(VENV)/dev.stamp ## the whole path in headless Chromium (apt: chromium-headless-shell); pictures in SHOTS
 	SHOTS="$(SHOTS)" $(PY) -m pytest -p playwright -m e2e -n 2 --dist loadfile --durations 15 tests/e2e $(ARGS)
 
 test-services: $(VENV)/dev.stamp ## the suite, slow and fault tests on PostgreSQL, Redis, RabbitMQ

@@ -7,6 +7,7 @@ is added later is compared without anybody remembering to (test_routes.py asks f
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product, zip_longest
 from typing import Any
 
@@ -116,7 +117,7 @@ class Walk:
                 route = pattern.name.removeprefix("api-")
                 offered = [self._offered(route, name) for name in pattern.pattern.converters]
                 for values in product(*offered):
-                    yield pattern.name, reverse(pattern.name, args=values)
+                    yield pattern.name, _address(pattern.name, *values)
 
     def _offered(self, route: str, name: str) -> Collection[Any]:
         if name == "slug":
@@ -156,6 +157,13 @@ class Walk:
         kept = {name: masked(text) for name, text in answer.items() if name not in HEADERS_APART}
         found[key] = (answer.status_code, kept, body)
         return body if answer.status_code == 200 else None
+
+
+@cache
+def _address(route: str, *values: Any) -> str:
+    """Django compiles the pattern of a route to check it, and there are more than Python keeps:
+    each walk compiled every one anew. The worlds that are compared have the same keys."""
+    return reverse(route, args=values)
 
 
 def masked(text: str) -> str:

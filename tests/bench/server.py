@@ -70,7 +70,7 @@ def running_assay(
         started = time.monotonic()
         try:
             wait_for_port(port, process)
-        except RuntimeError as error:
+        except (RuntimeError, TimeoutError) as error:
             error.add_note(log.read_text(errors="replace")[-2_000:])
             raise
         url = f"http://127.0.0.1:{port}"
@@ -111,7 +111,7 @@ def _process(
             process.wait()
 
 
-def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float = 300.0) -> None:
+def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float = 900.0) -> None:
     """Return once something listens; raises if the process ends or the time is over.
 
     A first start migrates, which may take minutes where many processes share the machine.
@@ -124,7 +124,7 @@ def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float = 
         if process.poll() is not None:
             raise RuntimeError(f"the server ended with {process.returncode}")
         if time.monotonic() > deadline:
-            raise TimeoutError("the server did not start")
+            raise TimeoutError(f"nothing listened on port {port} for {seconds:.0f} seconds")
         time.sleep(0.05)
 
 

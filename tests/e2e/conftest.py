@@ -31,10 +31,15 @@ TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict:
-    """Debian's Chromium; as root, as in CI, it runs without its sandbox."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    """Debian's Chromium; as root, as in CI, it runs without its sandbox.
+
+    Its headless shell has the same engine without what surrounds a page on a desktop, and takes
+    half the processor time.
+    """
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
-        pytest.fail("Chromium is missing: apt-get install chromium")
+        pytest.fail("Chromium is missing: apt-get install chromium-headless-shell")
     return {"executable_path": found, "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
 
 
