@@ -61,19 +61,18 @@ def settle(
     """
     shown = read_item(item)
     given: dict[str, Any] = {"access": access, "reason": reason}
-    if shown.review is not None:
-        step_in(review=shown.review, access=access)
-        return shown.review
-    if shown.aspect is not None:
+    if "review" in shown:
+        step_in(review=shown["review"], access=access)
+        return shown["review"]
+    if "aspect" in shown:
         if weight is None:
             raise Refused("Choose a weight.", field="weight")
-        return settle_weight(aspect=shown.aspect, weight=weight, **given)
+        return settle_weight(aspect=shown["aspect"], weight=weight, **given)
     if label is None:
         raise Refused("Choose relevant or not relevant.", field="label")
-    if shown.case is not None:
-        return settle_case(case=shown.case, label=label, **given)
-    assert shown.passage is not None  # the others have one
-    return settle_verdicts(query=shown.query, passage=shown.passage, label=label, **given)
+    if "case" in shown:
+        return settle_case(case=shown["case"], label=label, **given)
+    return settle_verdicts(query=shown["query"], passage=shown["passage"], label=label, **given)
 
 
 def settle_case(*, case: EscalationCase, access: Access, label: int, reason: str) -> Adjudication:

@@ -140,15 +140,15 @@ def _context(request: HttpRequest, access: Access, item: OpenItem) -> dict[str, 
         "here": f"{reverse('adjudicate', args=[slug, item.name])}{kept}",
         "later_url": f"{reverse('adjudication-next', args=[slug])}?after={item.name}"
         f"{'&' + kept[1:] if kept else ''}",
-        **titled(shown.query.text, shown.query),
+        **titled(shown["query"].text, shown["query"]),
     }
-    if shown.aspect is not None:
-        context["points"] = sorted(RUBRIC[shown.aspect.scale])
-        context["rubric"] = sorted(RUBRIC[shown.aspect.scale].items(), reverse=True)
-    if shown.case is not None:
-        context |= item_context(shown.case)
-    elif shown.passage is not None:
-        context |= {"passage": shown.passage, "is_pair": True}
+    if "aspect" in shown:
+        rubric = RUBRIC[shown["aspect"].scale]
+        context |= {"points": sorted(rubric), "rubric": sorted(rubric.items(), reverse=True)}
+    if "case" in shown:
+        context |= item_context(shown["case"])
+    elif "passage" in shown:
+        context |= {"passage": shown["passage"], "is_pair": True}
     return context
 
 
