@@ -1,6 +1,7 @@
 """Adjudication: a third person settles what others left open, one item after the other."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -98,12 +99,9 @@ def adjudication_undo(request: HttpRequest, slug: str) -> HttpResponse:
     if found is None:
         messages.info(request, "There is no decision of yours to take back.")
         return htmx.redirect(request, reverse("adjudication", args=[slug]))
-    try:
-        undo_decision(decision=found, access=access)
-        messages.success(request, "The decision was taken back; what stood before stands again.")
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, reverse("adjudication", args=[slug]))
+    act = partial(undo_decision, decision=found, access=access)
+    said = "The decision was taken back; what stood before stands again."
+    return htmx.attempt(request, act, reverse("adjudication", args=[slug]), said)
 
 
 def decisions(access: Access) -> Any:
