@@ -133,17 +133,8 @@ def settle_weight(*, aspect: Aspect, access: Access, weight: int, reason: str) -
             raise Refused(f"Choose a weight from 1 to {top}.", field="weight")
         before = found.weight
         write_weight(found, access.user, weight)
-        made = Adjudication.objects.create(
-            kind=OpenKind.WEIGHTS,
-            query=found.query,
-            aspect=found,
-            weight=weight,
-            before=before,
-            reason=reason.strip(),
-            adjudicator=access.user,
-        )
-        _note(made, access.user, "settle", aspect=found.pk, weight=weight, before=before)
-    return made
+        about = {"aspect": found, "weight": weight, "before": before}
+        return _decide(found.query, access.user, reason, OpenKind.WEIGHTS, about)
 
 
 def undo_decision(*, decision: Adjudication, access: Access) -> None:
@@ -196,18 +187,8 @@ def _settle_pair(
             judgment=judgment,
             created_by_id=gold.created_by_id,
         )
-    made = Adjudication.objects.create(
-        kind=kind,
-        query=query,
-        passage=passage,
-        case=case,
-        label=label,
-        judgment=judgment,
-        reason=reason.strip(),
-        adjudicator=actor,
-    )
-    _note(made, actor, "settle", label=label, judgment=judgment.pk, passage=passage.pk)
-    return made
+    what = {"label": label, "judgment": judgment, "passage": passage}
+    return _decide(query, actor, reason, kind, what, case)
 
 
 def _settle_support(
@@ -230,17 +211,23 @@ def _settle_support(
         aspect_version=case.asked_version,
     )
     close_by_verdict(verdict=support, actor=actor)
+    what = {"label": label, "support": support, "passage": case.passage}
+    return _decide(case.query, actor, reason, kind, what, case)
+
+
+def _decide(
+    query: Query,
+    actor: User,
+    reason: str,
+    kind: OpenKind,
+    what: dict[str, Any],
+    case: EscalationCase | None = None,
+) -> Adjudication:
+    """Keep the decision and its event, which says `what` was decided."""
     made = Adjudication.objects.create(
-        kind=kind,
-        query=case.query,
-        passage=case.passage,
-        case=case,
-        label=label,
-        support=support,
-        reason=reason.strip(),
-        adjudicator=actor,
+        kind=kind, query=query, case=case, reason=reason.strip(), adjudicator=actor, **what
     )
-    _note(made, actor, "settle", label=label, support=support.pk, passage=case.passage_id)
+    _note(made, actor, "settle", **{name: getattr(of, "pk", of) for name, of in what.items()})
     return made
 
 

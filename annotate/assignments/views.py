@@ -233,7 +233,7 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
         "access": access,
         "progress": found,
         "states": WorkState.choices,
-        "piles": [(pile, pile.picture(), pile.table()) for pile in found.piles],
+        "piles": [(pile, pile.picture(), pile.table()) for pile in found["piles"]],
     }
     return htmx.render(request, "annotate/assignments/progress.html", context)
 
@@ -242,7 +242,7 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
 def progress_csv(request: HttpRequest, slug: str, what: str) -> HttpResponseBase:
     """What was done and left day by day, as a file."""
     access = enter(request.user, slug, Role.ADMIN)
-    for pile in read_progress(access.benchmark).piles:
+    for pile in read_progress(access.benchmark)["piles"]:
         if pile.what == what:
             return table_response(f"{slug}-{what}-by-day.csv", pile.table())
     raise Http404("No such work.")
