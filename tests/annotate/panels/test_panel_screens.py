@@ -26,11 +26,6 @@ from tests.worlds import in_a_world
 
 
 @pytest.fixture
-def world(panel_world):
-    return panel_world
-
-
-@pytest.fixture
 def panel(world):
     """Open, two labels each, with reasons, everything in the spot check."""
     panel = make_panel(world, open_it=False, shows_hints=True, labels_per_item=2, check_percent=100)
