@@ -37,7 +37,7 @@ from annotate.panels.settling import waiting_checks
 from annotate.review.queue import my_turn, waiting_for_review
 from annotate.review.rescoring import waiting_tasks
 from annotate.voting.eligibility import waiting_for
-from annotate.worked import Week, last_days, seconds_a_query, seconds_a_vote
+from annotate.worked import COUNTED, last_days, seconds_a_query, seconds_a_vote
 from corpus.access import Access
 from corpus.models import Benchmark, Membership, Query
 from kit import htmx
@@ -93,12 +93,18 @@ def annotate_home(request: HttpRequest) -> HttpResponse:
         "rows": [(work, work.seconds_a_day(today)) for work in queue],
         "seconds": _sum(work.seconds for work in queue),
         "left": sum(work.left for work in queue),
-        "week": Week(last_days(request.user, today)) if works_here else None,
+        "week": _week(request.user, today) if works_here else None,
         "asides": [_aside(access, today) for access in places],
         "drafts": Draft.objects.of(request.user).count(),
         "today": today,
     }
     return htmx.render(request, "annotate/home.html", context)
+
+
+def _week(user: User, today: date) -> dict[str, Any]:
+    """The last seven days, today first, and their sums."""
+    days = last_days(user, today)
+    return {"days": days} | {name: sum(each[name] for each in days) for name in COUNTED}
 
 
 def waiting_work(user: User) -> list[Work]:

@@ -5,9 +5,9 @@ was answered: counts of what became of it would tell cases from checks.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from statistics import median
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.cache import cache
@@ -32,43 +32,25 @@ LONGEST = 600
 RECENT, LEAST = 50, 3
 
 
-@dataclass
-class Day:
-    """What a person did on one day."""
-
-    day: date
-    votes: int = 0
-    queries: int = 0
-    reviews: int = 0
-    seconds: float = 0.0
+COUNTED = ("votes", "queries", "reviews", "seconds")
 
 
-class Week:
-    """The last seven days, today first, and their sums."""
-
-    def __init__(self, days: list[Day]) -> None:
-        self.days = days
-        self.votes = sum(each.votes for each in days)
-        self.queries = sum(each.queries for each in days)
-        self.reviews = sum(each.reviews for each in days)
-        self.seconds = sum(each.seconds for each in days)
-
-
-def last_days(person: User, today: date) -> list[Day]:
-    """The last seven days, today first."""
-    days = {day: Day(day) for day in (today - timedelta(days=n) for n in range(DAYS))}
+def last_days(person: User, today: date) -> list[dict[str, Any]]:
+    """What the person did on the last seven days, today first: `day`, and what is COUNTED."""
+    dates = [today - timedelta(days=n) for n in range(DAYS)]
+    days: dict[date, dict[str, Any]] = {day: dict.fromkeys(COUNTED, 0) for day in dates}
     begin = timezone.make_aware(datetime.combine(min(days), time()))
     for kind, moment, seconds in _done(person, begin):
         # A clock that runs ahead a little is still in today.
         day = days[min(timezone.localdate(moment), today)]
-        day.seconds += seconds
+        day["seconds"] += seconds
         if kind:
-            setattr(day, kind, getattr(day, kind) + 1)
-    return list(days.values())
+            day[kind] += 1
+    return [{"day": day, **counted} for day, counted in days.items()]
 
 
 def _done(person: User, begin: datetime) -> Iterator[tuple[str, datetime | None, float]]:
-    """What was done since then and how long it took, by the name of what counts it in Day."""
+    """What was done since then and how long it took, by the name of what counts it."""
     votes = Vote.objects.standing().filter(voter=person, batch=None, abandoned=False)
     votes = votes.filter(created_at__gte=begin)
     items = BatchItem.objects.filter(batch__voter=person, answered_at__gte=begin)

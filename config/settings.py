@@ -198,6 +198,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "corpus.navigation.named_benchmark",
             ],
             "loaders": [
                 (

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from django.http import HttpRequest
 from django.urls import reverse
 
 from corpus.access import Access
@@ -166,3 +167,8 @@ def pages_called(access: Access, words: str) -> Iterator[tuple[str, Page]]:
             name = f"{section.label} {page.label}".lower()
             if all(word in name for word in words.lower().split()):
                 yield section.label, page
+
+
+def named_benchmark(request: HttpRequest) -> dict[str, str]:
+    """For templates: `slug`, that of the benchmark which the address names, "" where none is."""
+    return {"slug": request.resolver_match.kwargs.get("slug", "") if request.resolver_match else ""}

@@ -78,11 +78,14 @@ def render(
     partial: str | None = None,
     target: str | None = None,
     status: int = 200,
+    form: BaseForm | None = None,
 ) -> HttpResponse:
     """The full page, or its `partial` where htmx asks for a fragment.
 
-    With `target`, only a request aimed at the element of that id gets the partial.
+    With `target`, only a request aimed at the element of that id gets the partial. A `form` that
+    was sent comes back with its errors, as `invalid`.
     """
+    status = 422 if form is not None and form.is_bound else status
     name = f"{template}#{partial}" if partial and is_fragment(request, target) else template
     return vary(HttpResponse(render_to_string(name, dict(context or {}), request), status=status))
 
@@ -107,17 +110,25 @@ def redirect(request: HttpRequest, url: str) -> HttpResponse:
 
 
 def attempt(
-    request: HttpRequest, act: Callable[[], object], url: str, said: str = ""
+    request: HttpRequest,
+    act: Callable[[], T],
+    url: str | Callable[[T], str],
+    said: str = "",
+    *,
+    otherwise: str = "",
 ) -> HttpResponse:
-    """Do it and say `said`, or say why it was refused; then go to `url`."""
+    """Do it and say `said`, or say why it was refused; then go to `url`.
+
+    It may be that of what was made; then refusals lead to `otherwise`.
+    """
     try:
-        act()
+        made = act()
     except Refused as refusal:
         messages.warning(request, refusal.message)
-    else:
-        if said:
-            messages.success(request, said)
-    return redirect(request, url)
+        return redirect(request, otherwise if callable(url) else url)
+    if said:
+        messages.success(request, said)
+    return redirect(request, url(made) if callable(url) else url)
 
 
 @contextmanager
@@ -136,7 +147,8 @@ def submit(form: BaseForm, verb: Callable[..., T], /, **more: Any) -> T | None:
     try:
         return verb(**form.cleaned_data, **more)
     except Refused as refusal:
-        form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
+        seen = {field.name for field in form.visible_fields()}
+        form.add_error(refusal.field if refusal.field in seen else None, refusal.message)
         return None
 
 

@@ -1,4 +1,7 @@
-"""Optimistic locking: a stale write is refused with the present row, never half-done."""
+"""What rows of several nouns share: keys of people, and optimistic locking.
+
+A stale write is refused with the present row, never half-done.
+"""
 
 from typing import Any, Self
 
@@ -10,14 +13,19 @@ from django.utils import timezone
 from kit.errors import Conflict
 
 
+def by_person(related_name: str = "+", *, null: bool = False) -> "models.ForeignKey[Any, Any]":
+    """A key of who did it, or whom it is about; it keeps the account from being deleted."""
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=null, on_delete=models.PROTECT, related_name=related_name
+    )
+
+
 class Versioned(models.Model):
     """A row that several people may edit; `version` counts its writes."""
 
     version = models.PositiveIntegerField(default=1)
     updated_at = models.DateTimeField(default=timezone.now)
-    updated_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    updated_by = by_person(null=True)
 
     class Meta:
         abstract = True

@@ -1,7 +1,5 @@
 """What a third person sees of one open item: every answer, and nobody's name."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
@@ -15,7 +13,6 @@ from annotate.models import (
     GoldPassage,
     OpenKind,
     Review,
-    ReviewPoint,
     SupportLabel,
     Vote,
 )
@@ -26,43 +23,29 @@ from corpus.models import Judgment, Passage, Query, Source
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class ShownItem:
-    """One open item.
+def read_item(item: OpenItem) -> Row:
+    """Everything about the `item`: its `query`, and `passage`, `case`, `aspect` or `review`.
 
     `said` are votes, verdicts or scores: `who` (a number, the same within the item), `what`,
     `first` (the first judgment, where it was another) and `reason`; an open case shows none.
     `history` are the labels that the pair had or has: `at`, `source`, `what`, `status`, `rule`
-    and `reason`.
+    and `reason`. `points` are those of a review in dispute.
     """
-
-    item: OpenItem
-    query: Query
-    passage: Passage | None = None
-    case: EscalationCase | None = None
-    aspect: Aspect | None = None
-    review: Review | None = None
-    said: Sequence[Row] = ()
-    history: Sequence[Row] = ()
-    points: Sequence[ReviewPoint] = ()
-
-
-def read_item(item: OpenItem) -> ShownItem:
-    """Everything about the item."""
     query = Query.objects.select_related("domain__benchmark").get(pk=item.query_id)
+    shown: Row = {"item": item, "query": query, "said": [], "history": []}
     if item.kind == OpenKind.WEIGHTS:
         aspect = Aspect.objects.get(pk=int(item.key))
-        return ShownItem(item, query, aspect=aspect, said=_scores(aspect))
+        return shown | {"aspect": aspect, "said": _scores(aspect)}
     if item.kind == OpenKind.REVIEWS:
         review = Review.objects.get(pk=int(item.key))
         points = review.points.filter(status="objected").select_related("aspect", "passage")
-        return ShownItem(item, query, review=review, points=list(points))
+        return shown | {"review": review, "points": list(points)}
     passages = Passage.objects.select_related("document")
     if item.kind == OpenKind.VERDICTS:
         passage = passages.get(pk=int(item.key.split("-")[1]))
         said = _verdicts(query, passage)
         labels = Judgment.objects.filter(query=query, passage=passage)
-        return ShownItem(item, query, passage, said=said, history=_history(labels))
+        return shown | {"passage": passage, "said": said, "history": _history(labels)}
     case = EscalationCase.objects.get(public_id=item.key)
     passage = passages.get(pk=case.passage_id)
     # Votes on an open case are shown to nobody: undone, a decision returns it to its voters.
@@ -70,7 +53,7 @@ def read_item(item: OpenItem) -> ShownItem:
     rows: QuerySet[Any] = Judgment.objects.filter(query=query, passage=passage)
     if case.aspect_id:
         rows = SupportLabel.objects.filter(aspect=case.aspect_id, passage=passage)
-    return ShownItem(item, query, passage, case=case, said=said, history=_history(rows))
+    return shown | {"passage": passage, "case": case, "said": said, "history": _history(rows)}
 
 
 def _said(who: str, what: str, reason: str = "", first: str = "") -> Row:

@@ -2,7 +2,6 @@
 
 from typing import Self
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -11,6 +10,7 @@ from annotate.support.models import SupportLabel
 from annotate.voting.models import EscalationCase
 from annotate.workspace.models import Aspect
 from corpus.models import Benchmark, Judgment, Passage, Query
+from kit.versioned import by_person
 
 
 class OpenKind(models.TextChoices):
@@ -53,14 +53,10 @@ class Adjudication(models.Model):
     weight = models.PositiveSmallIntegerField(null=True)
     before = models.PositiveSmallIntegerField(null=True)
     reason = models.TextField()
-    adjudicator = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="adjudications"
-    )
+    adjudicator = by_person("adjudications")
     created_at = models.DateTimeField(auto_now_add=True)
     undone_at = models.DateTimeField(null=True)
-    undone_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    undone_by = by_person(null=True)
 
     objects = AdjudicationQuerySet.as_manager()
 
@@ -133,10 +129,8 @@ class VoterMessage(models.Model):
     """An admin's message to a voter about a batch, a decision, or their work. Never changed."""
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="+")
-    person = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="voter_messages"
-    )
-    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    person = by_person("voter_messages")
+    author = by_person()
     batch = models.ForeignKey(Batch, null=True, on_delete=models.PROTECT, related_name="+")
     case = models.ForeignKey(EscalationCase, null=True, on_delete=models.PROTECT, related_name="+")
     text = models.TextField()

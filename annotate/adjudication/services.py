@@ -61,19 +61,18 @@ def settle(
     """
     shown = read_item(item)
     given: dict[str, Any] = {"access": access, "reason": reason}
-    if shown.review is not None:
-        step_in(review=shown.review, access=access)
-        return shown.review
-    if shown.aspect is not None:
+    if "review" in shown:
+        step_in(review=shown["review"], access=access)
+        return shown["review"]
+    if "aspect" in shown:
         if weight is None:
             raise Refused("Choose a weight.", field="weight")
-        return settle_weight(aspect=shown.aspect, weight=weight, **given)
+        return settle_weight(aspect=shown["aspect"], weight=weight, **given)
     if label is None:
         raise Refused("Choose relevant or not relevant.", field="label")
-    if shown.case is not None:
-        return settle_case(case=shown.case, label=label, **given)
-    assert shown.passage is not None  # the others have one
-    return settle_verdicts(query=shown.query, passage=shown.passage, label=label, **given)
+    if "case" in shown:
+        return settle_case(case=shown["case"], label=label, **given)
+    return settle_verdicts(query=shown["query"], passage=shown["passage"], label=label, **given)
 
 
 def settle_case(*, case: EscalationCase, access: Access, label: int, reason: str) -> Adjudication:
@@ -134,17 +133,8 @@ def settle_weight(*, aspect: Aspect, access: Access, weight: int, reason: str) -
             raise Refused(f"Choose a weight from 1 to {top}.", field="weight")
         before = found.weight
         write_weight(found, access.user, weight)
-        made = Adjudication.objects.create(
-            kind=OpenKind.WEIGHTS,
-            query=found.query,
-            aspect=found,
-            weight=weight,
-            before=before,
-            reason=reason.strip(),
-            adjudicator=access.user,
-        )
-        _note(made, access.user, "settle", aspect=found.pk, weight=weight, before=before)
-    return made
+        about = {"aspect": found, "weight": weight, "before": before}
+        return _decide(found.query, access.user, reason, OpenKind.WEIGHTS, about)
 
 
 def undo_decision(*, decision: Adjudication, access: Access) -> None:
@@ -197,18 +187,8 @@ def _settle_pair(
             judgment=judgment,
             created_by_id=gold.created_by_id,
         )
-    made = Adjudication.objects.create(
-        kind=kind,
-        query=query,
-        passage=passage,
-        case=case,
-        label=label,
-        judgment=judgment,
-        reason=reason.strip(),
-        adjudicator=actor,
-    )
-    _note(made, actor, "settle", label=label, judgment=judgment.pk, passage=passage.pk)
-    return made
+    what = {"label": label, "judgment": judgment, "passage": passage}
+    return _decide(query, actor, reason, kind, what, case)
 
 
 def _settle_support(
@@ -231,17 +211,23 @@ def _settle_support(
         aspect_version=case.asked_version,
     )
     close_by_verdict(verdict=support, actor=actor)
+    what = {"label": label, "support": support, "passage": case.passage}
+    return _decide(case.query, actor, reason, kind, what, case)
+
+
+def _decide(
+    query: Query,
+    actor: User,
+    reason: str,
+    kind: OpenKind,
+    what: dict[str, Any],
+    case: EscalationCase | None = None,
+) -> Adjudication:
+    """Keep the decision and its event, which says `what` was decided."""
     made = Adjudication.objects.create(
-        kind=kind,
-        query=case.query,
-        passage=case.passage,
-        case=case,
-        label=label,
-        support=support,
-        reason=reason.strip(),
-        adjudicator=actor,
+        kind=kind, query=query, case=case, reason=reason.strip(), adjudicator=actor, **what
     )
-    _note(made, actor, "settle", label=label, support=support.pk, passage=case.passage_id)
+    _note(made, actor, "settle", **{name: getattr(of, "pk", of) for name, of in what.items()})
     return made
 
 

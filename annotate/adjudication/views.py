@@ -1,6 +1,7 @@
 """Adjudication: a third person settles what others left open, one item after the other."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -98,12 +99,9 @@ def adjudication_undo(request: HttpRequest, slug: str) -> HttpResponse:
     if found is None:
         messages.info(request, "There is no decision of yours to take back.")
         return htmx.redirect(request, reverse("adjudication", args=[slug]))
-    try:
-        undo_decision(decision=found, access=access)
-        messages.success(request, "The decision was taken back; what stood before stands again.")
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, reverse("adjudication", args=[slug]))
+    act = partial(undo_decision, decision=found, access=access)
+    said = "The decision was taken back; what stood before stands again."
+    return htmx.attempt(request, act, reverse("adjudication", args=[slug]), said)
 
 
 def decisions(access: Access) -> Any:
@@ -140,15 +138,15 @@ def _context(request: HttpRequest, access: Access, item: OpenItem) -> dict[str, 
         "here": f"{reverse('adjudicate', args=[slug, item.name])}{kept}",
         "later_url": f"{reverse('adjudication-next', args=[slug])}?after={item.name}"
         f"{'&' + kept[1:] if kept else ''}",
-        **titled(shown.query.text, shown.query),
+        **titled(shown["query"].text, shown["query"]),
     }
-    if shown.aspect is not None:
-        context["points"] = sorted(RUBRIC[shown.aspect.scale])
-        context["rubric"] = sorted(RUBRIC[shown.aspect.scale].items(), reverse=True)
-    if shown.case is not None:
-        context |= item_context(shown.case)
-    elif shown.passage is not None:
-        context |= {"passage": shown.passage, "is_pair": True}
+    if "aspect" in shown:
+        rubric = RUBRIC[shown["aspect"].scale]
+        context |= {"points": sorted(rubric), "rubric": sorted(rubric.items(), reverse=True)}
+    if "case" in shown:
+        context |= item_context(shown["case"])
+    elif "passage" in shown:
+        context |= {"passage": shown["passage"], "is_pair": True}
     return context
 
 

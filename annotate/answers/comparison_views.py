@@ -7,7 +7,7 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -25,7 +25,7 @@ from corpus.access import Access, enter
 from corpus.lists import domain_choices
 from corpus.models import Role
 from kit import htmx
-from kit.lists.csvfile import csv_response, table_response
+from kit.lists.csvfile import csv_response, named_table_response
 from kit.lists.tables import Column, Filter, Table
 
 READERS = (Role.ADMIN, Role.REVIEWER)
@@ -112,8 +112,9 @@ def comparisons(request: HttpRequest, slug: str) -> HttpResponse:
     table = COMPARISONS.read(comparison_rows(access), request.GET)
     context = {"access": access, "form": form, "table": table}
     context["to_rate"] = verbs.to_rate(access).count()
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "annotate/answers/comparisons.html", context, partial="results")
+    return htmx.render(
+        request, "annotate/answers/comparisons.html", context, partial="results", form=form
+    )
 
 
 @require_GET
@@ -160,15 +161,10 @@ def comparison_table(request: HttpRequest, slug: str, pk: int, name: str) -> Htt
     """One table of a closed comparison as CSV; `ratings` is every rating."""
     access = enter(request.user, slug, *READERS)
     found = get_closed(access, pk)
-    file = f"comparison-{found.pk}-{name}.csv"
     if name == "ratings":
-        return csv_response(
-            file, list(_CSV), map(_csv_row, verbs.standing_ratings(found).iterator())
-        )
-    sheet = next((each for each in report(found) if each.name == name), None)
-    if sheet is None:
-        raise Http404("No such table.")
-    return table_response(file, sheet)
+        rows = map(_csv_row, verbs.standing_ratings(found).iterator())
+        return csv_response(f"comparison-{found.pk}-ratings.csv", list(_CSV), rows)
+    return named_table_response(f"comparison-{found.pk}", report(found), name)
 
 
 def comparison_rows(access: Access) -> QuerySet[AnswerComparison]:
@@ -219,8 +215,7 @@ def answer_rate(request: HttpRequest, slug: str) -> HttpResponse:
     if rated is not None:
         messages.success(request, "Your points are kept.")
         return htmx.redirect(request, reverse("answer-rate", args=[slug]))
-    show = htmx.render if sent is None else htmx.invalid
-    return show(request, TEMPLATE, _context(access, pair, form, earlier))
+    return htmx.render(request, TEMPLATE, _context(access, pair, form, earlier), form=form)
 
 
 def _asked(access: Access, params: Any) -> AnswerPair | None:

@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from corpus.models import Benchmark, Query
+from kit.versioned import by_person
 from llm.models import Call
 
 
@@ -99,9 +99,7 @@ class ReferenceAnswer(models.Model):
     stands = models.BooleanField(default=True)
     superseded_by = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+")
     # Null: a run wrote it.
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = ReferenceAnswerQuerySet.as_manager()
@@ -147,9 +145,7 @@ class AnswerReview(models.Model):
     """A second person's verdict on one version of an answer. Immutable; the last one counts."""
 
     answer = models.ForeignKey(ReferenceAnswer, on_delete=models.PROTECT, related_name="reviews")
-    reviewer = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="answer_reviews"
-    )
+    reviewer = by_person("answer_reviews")
     verdict = models.CharField(max_length=8, choices=AnswerVerdict.choices)
     note = models.TextField(blank=True, default="")
     stands = models.BooleanField(default=True)
@@ -183,13 +179,9 @@ class AnswerComparison(models.Model):
     )
     seed = models.PositiveIntegerField()
     size = models.PositiveIntegerField()
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person()
     created_at = models.DateTimeField(auto_now_add=True)
-    closed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    closed_by = by_person(null=True)
     closed_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -249,9 +241,7 @@ class AnswerRating(models.Model):
     """
 
     pair = models.ForeignKey(AnswerPair, on_delete=models.PROTECT, related_name="ratings")
-    rater = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="answer_ratings"
-    )
+    rater = by_person("answer_ratings")
     human_completeness = models.PositiveSmallIntegerField()
     human_quality = models.PositiveSmallIntegerField()
     model_completeness = models.PositiveSmallIntegerField()

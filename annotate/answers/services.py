@@ -4,7 +4,6 @@ Blind comparisons compare the standing versions (comparing.py); each write refil
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -39,18 +38,6 @@ _COPIED = (
     *("query", "author", "text", "begun_from", "endpoint", "model", "prompt_version"),
     *("prompt_sha256", "call", "practice"),
 )
-
-
-@dataclass(frozen=True)
-class Making:
-    """What wrote a model's answer; `call` is the key of its row in the ledger."""
-
-    endpoint: str
-    model: str
-    prompt_version: int
-    prompt_sha256: str
-    practice: bool
-    call: int | None = None
 
 
 def write_answer(
@@ -105,25 +92,24 @@ def write_answer(
     return written
 
 
-def record_model_answer(*, query: Query, text: str, making: Making) -> ReferenceAnswer:
+def record_model_answer(
+    *, query: Query, text: str, call: int | None = None, **making: Any
+) -> ReferenceAnswer:
     """Keep a model's answer, which supersedes its earlier one; for a caller's transaction.
 
+    `making` holds endpoint, model, prompt_version, prompt_sha256 and practice; `call` is the key
+    of its row in the ledger.
     The same words of the same model and prompt change nothing. It is published only when a person
     chooses it: until then whatever was chosen stays so, also the model's earlier version.
     """
     with transaction.atomic():
         lock_queries([query.pk])
         standing = _standing(query, AnswerAuthor.MODEL)
-        made = {name: value for name, value in vars(making).items() if name != "call"}
-        same = {"text": text} | made
+        same = {"text": text} | making
         if standing is not None and all(getattr(standing, n) == v for n, v in same.items()):
             return standing
-        data = {"model": making.model, "prompt": making.prompt_sha256}
-        about: dict[str, Any] = {
-            "query": query,
-            "author": AnswerAuthor.MODEL,
-            "call_id": making.call,
-        }
+        data = {"model": making["model"], "prompt": making["prompt_sha256"]}
+        about: dict[str, Any] = {"query": query, "author": AnswerAuthor.MODEL, "call_id": call}
         return _add(standing, "model answer", data, takes_choice=False, **about, **same)
 
 

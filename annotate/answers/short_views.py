@@ -62,14 +62,13 @@ def short_answers(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         query.refresh_from_db()
         # What was typed goes over what the message shows, if it is sent once more.
         form.data = request.POST.dict() | {"expected": json.dumps(query.answers)}
-        context = {"access": access, "query": query, "form": form, "reference": reference}
-        return htmx.invalid(request, TEMPLATE, context)
-    lines = [_line(each) for each in query.answers]
-    if request.GET.get("from") == "reference" and reference:
-        lines = [*lines, _line(reference)]
-    form = ShortAnswersForm(initial={"answers": "\n".join(lines), "expected": query.answers})
+    else:
+        lines = [_line(each) for each in query.answers]
+        if request.GET.get("from") == "reference" and reference:
+            lines = [*lines, _line(reference)]
+        form = ShortAnswersForm(initial={"answers": "\n".join(lines), "expected": query.answers})
     context = {"access": access, "query": query, "form": form, "reference": reference}
-    return htmx.render(request, TEMPLATE, context)
+    return htmx.render(request, TEMPLATE, context, form=form)
 
 
 def _write(form: ShortAnswersForm, query: Query, actor: Any) -> Query:

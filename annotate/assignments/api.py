@@ -15,7 +15,7 @@ from annotate.api import QueryRoutes
 from annotate.assignments import services as verbs
 from annotate.assignments.active_time import note_active
 from annotate.assignments.forms import annotators
-from annotate.assignments.progress import Progress, read_progress
+from annotate.assignments.progress import read_progress
 from annotate.assignments.views import get_assignment
 from annotate.models import ActiveSpan, Assignment
 from annotate.rights import assignment_of, require_expert
@@ -127,17 +127,17 @@ class ProgressSerializer(serializers.Serializer):
     people = LineSerializer(many=True)
     days = DaySerializer(many=True)
     remaining = serializers.IntegerField(source="total.remaining")
-    per_day = serializers.FloatField(source="outlook.per_day")
-    end = serializers.DateField(allow_null=True)
-    end_low = serializers.DateField(allow_null=True)
-    end_high = serializers.DateField(allow_null=True)
-    confidence = serializers.FloatField(source="outlook.confidence")
+    per_day = serializers.FloatField(source="outlook.found.per_day")
+    end = serializers.DateField(source="outlook.end", allow_null=True)
+    end_low = serializers.DateField(source="outlook.end_low", allow_null=True)
+    end_high = serializers.DateField(source="outlook.end_high", allow_null=True)
+    confidence = serializers.FloatField(source="outlook.found.confidence")
     tables = serializers.SerializerMethodField()
 
     @extend_schema_field(ReportTableSerializer(many=True))
-    def get_tables(self, found: Progress) -> list[dict[str, Any]]:
+    def get_tables(self, found: dict[str, Any]) -> list[dict[str, Any]]:
         """What was done and left day by day, of queries and of votes."""
-        return as_data([pile.table() for pile in found.piles])
+        return as_data([pile.table() for pile in found["piles"]])
 
 
 class Queue(Route):

@@ -90,7 +90,7 @@ def pile_of_queries(done: Days, total: int, remaining: int, today: datetime.date
     """Queries by the day of their first submission; a query that was taken back is left now, and
     counts as left before."""
     came = Counter({datetime.date.min: remaining + done.total()})
-    return _pile("queries", came, done, total, outlook_of(done, remaining, today), today)
+    return _pile("queries", came, done, total, today)
 
 
 def pile_of_votes(benchmark: Benchmark, today: datetime.date) -> Pile:
@@ -101,9 +101,7 @@ def pile_of_votes(benchmark: Benchmark, today: datetime.date) -> Pile:
     came = _by_day(slots.exclude(case__kind=CaseKind.REFERENCE), "case__created_at")
     came += _by_day(votes.exclude(case__status=CaseStatus.OPEN), "case__created_at")
     done = _by_day(votes, "created_at")
-    total = came.total()
-    outlook = outlook_of(done, total - done.total(), today)
-    return _pile("votes", came, done, total, outlook, today)
+    return _pile("votes", came, done, came.total(), today)
 
 
 def _by_day(rows: QuerySet[Any], moment: str) -> Days:
@@ -111,15 +109,13 @@ def _by_day(rows: QuerySet[Any], moment: str) -> Days:
     return Counter(dict(found))
 
 
-def _pile(
-    what: str, came: Days, done: Days, total: int, outlook: Outlook, today: datetime.date
-) -> Pile:
+def _pile(what: str, came: Days, done: Days, total: int, today: datetime.date) -> Pile:
     """From the day before the first thing was done, at most four weeks back."""
     first = min(done, default=today) - datetime.timedelta(days=1)
     count = min(WINDOW, (today - first).days)
     days = [*days_before(today, count), today]
     rows = [(day, done[day], _until(came, day) - _until(done, day)) for day in days]
-    return Pile(what, total, rows, outlook)
+    return Pile(what, total, rows, outlook_of(done, came.total() - done.total(), today))
 
 
 def _until(counts: Days, day: datetime.date) -> int:

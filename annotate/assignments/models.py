@@ -3,11 +3,11 @@
 from datetime import date
 from typing import Self
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q, Sum
 
 from corpus.models import Benchmark, Query
+from kit.versioned import by_person
 
 
 class WorkState(models.TextChoices):
@@ -81,13 +81,9 @@ class Assignment(models.Model):
     """One person works on one query. Ended, never deleted: a reassigned query gets a new row."""
 
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="assignments")
-    holder = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="assignments"
-    )
+    holder = by_person("assignments")
     # Who gave it; null: the assignee claimed it.
-    assigned_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    assigned_by = by_person(null=True)
     state = models.CharField(
         max_length=20, choices=WorkState.choices, default=WorkState.NOT_STARTED
     )
@@ -147,9 +143,7 @@ class ActiveSpan(models.Model):
     A person's spans never overlap, whatever the number of tabs: an hour is an hour.
     """
 
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="active_spans"
-    )
+    user = by_person("active_spans")
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="active_spans")
     start = models.DateTimeField()
     end = models.DateTimeField()

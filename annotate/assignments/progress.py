@@ -3,14 +3,13 @@
 import datetime
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any
 
 from django.db.models import Count, DurationField, F, Q, Sum
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from annotate.assignments.burn_down import (
-    Pile,
     days_before,
     pile_of_queries,
     pile_of_votes,
@@ -18,7 +17,6 @@ from annotate.assignments.burn_down import (
 from annotate.assignments.models import HANDED_IN
 from annotate.models import ActiveSpan, Assignment, WorkState
 from corpus.models import Benchmark, Query
-from kit.stats.forecast import Forecast
 
 SHOWN_DAYS = 14
 MAX_OVERDUE = 50
@@ -66,49 +64,27 @@ class Line:
         return self.seconds / begun if begun else None
 
 
-class Day(NamedTuple):
-    """Queries submitted for the first time on a day."""
+def read_progress(benchmark: Benchmark, *, today: datetime.date | None = None) -> dict[str, Any]:
+    """The whole page, counted in a handful of queries, whatever the size of the benchmark.
 
-    day: datetime.date
-    submitted: int
-
-
-class Progress(NamedTuple):
-    """The whole page; the three days of the end are None while nothing can be said."""
-
-    domains: list[Line]
-    people: list[Line]
-    total: Line
-    days: list[Day]
-    outlook: Forecast
-    end_low: datetime.date | None
-    end: datetime.date | None
-    end_high: datetime.date | None
-    overdue: list[Assignment]
-    # Queries and votes, day by day.
-    piles: list[Pile]
-
-
-def read_progress(benchmark: Benchmark, *, today: datetime.date | None = None) -> Progress:
-    """Count everything in a handful of queries, whatever the size of the benchmark."""
+    `days` are those on which queries were submitted for the first time; `piles` what is left of
+    queries and of votes, day by day.
+    """
     today = today or timezone.localdate()
     assigned = Assignment.objects.in_benchmark(benchmark)
     total, domains, people = _count(benchmark, today)
     queries = pile_of_queries(total.days, total.total, total.remaining, today)
-    outlook = queries.outlook
     overdue = assigned.overdue(today).select_related("query__domain", "holder").order_by("due_on")
-    return Progress(
-        domains=domains,
-        people=sorted(people, key=lambda line: line.name),
-        total=total,
-        days=[Day(day, total.days[day]) for day in days_before(today, SHOWN_DAYS)],
-        outlook=outlook.found,
-        end_low=outlook.end_low,
-        end=outlook.end,
-        end_high=outlook.end_high,
-        overdue=list(overdue[:MAX_OVERDUE]),
-        piles=[queries, pile_of_votes(benchmark, today)],
-    )
+    days = days_before(today, SHOWN_DAYS)
+    return {
+        "domains": domains,
+        "people": sorted(people, key=lambda line: line.name),
+        "total": total,
+        "days": [{"day": day, "submitted": total.days[day]} for day in days],
+        "outlook": queries.outlook,
+        "overdue": list(overdue[:MAX_OVERDUE]),
+        "piles": [queries, pile_of_votes(benchmark, today)],
+    }
 
 
 def _count(benchmark: Benchmark, today: datetime.date) -> tuple[Line, list[Line], list[Line]]:

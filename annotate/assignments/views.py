@@ -1,6 +1,7 @@
 """My queue, what the assignee of a query does with it, and assigning queries as admins do."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -89,14 +90,13 @@ def queue(request: HttpRequest, slug: str) -> HttpResponse:
 def claim_next(request: HttpRequest, slug: str) -> HttpResponse:
     """Claim the next unassigned query, and go there."""
     access = enter(request.user, slug, Role.ANNOTATOR)
-    try:
-        mine = verbs.claim_next(
-            benchmark=access.benchmark, domain_ids=access.domain_ids, actor=access.user
-        )
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-        return htmx.redirect(request, reverse("queue", args=[slug]))
-    return htmx.redirect(request, reverse("query", args=[slug, mine.query_id]))
+    take = partial(verbs.claim_next, benchmark=access.benchmark, domain_ids=access.domain_ids)
+    return htmx.attempt(
+        request,
+        partial(take, actor=access.user),
+        lambda mine: reverse("query", args=[slug, mine.query_id]),
+        otherwise=reverse("queue", args=[slug]),
+    )
 
 
 @require_POST
@@ -184,9 +184,8 @@ def assignments(request: HttpRequest, slug: str) -> HttpResponse:
         "today": timezone.localdate(),
         "free": unassigned(Query.objects.in_benchmark(access.benchmark)).count(),
     }
-    if form.is_bound:
-        return htmx.invalid(request, "annotate/assignments/assignments.html", context)
-    return htmx.render(request, "annotate/assignments/assignments.html", context, partial="results")
+    template = "annotate/assignments/assignments.html"
+    return htmx.render(request, template, context, partial="results", form=form)
 
 
 @require_http_methods(["GET", "POST"])
@@ -209,8 +208,7 @@ def assignment(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "form": form,
         "seconds": ActiveSpan.objects.filter(query=found.query, user=found.holder).seconds(),
     }
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "annotate/assignments/assignment.html", context)
+    return htmx.render(request, "annotate/assignments/assignment.html", context, form=form)
 
 
 @require_POST
@@ -235,7 +233,7 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
         "access": access,
         "progress": found,
         "states": WorkState.choices,
-        "piles": [(pile, pile.picture(), pile.table()) for pile in found.piles],
+        "piles": [(pile, pile.picture(), pile.table()) for pile in found["piles"]],
     }
     return htmx.render(request, "annotate/assignments/progress.html", context)
 
@@ -244,7 +242,7 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
 def progress_csv(request: HttpRequest, slug: str, what: str) -> HttpResponseBase:
     """What was done and left day by day, as a file."""
     access = enter(request.user, slug, Role.ADMIN)
-    for pile in read_progress(access.benchmark).piles:
+    for pile in read_progress(access.benchmark)["piles"]:
         if pile.what == what:
             return table_response(f"{slug}-{what}-by-day.csv", pile.table())
     raise Http404("No such work.")

@@ -3,12 +3,12 @@
 from datetime import datetime
 from typing import Self
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from annotate.plans.models import AttentionCheck, VotingPlan
 from corpus.models import Benchmark
+from kit.versioned import by_person
 
 
 class BatchStatus(models.TextChoices):
@@ -36,9 +36,7 @@ class Batch(models.Model):
     """What one person took at once; its votes count only once it is accepted."""
 
     plan = models.ForeignKey(VotingPlan, on_delete=models.PROTECT, related_name="batches")
-    voter = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="batches"
-    )
+    voter = by_person("batches")
     status = models.CharField(max_length=8, choices=BatchStatus.choices, default=BatchStatus.OPEN)
     size = models.PositiveSmallIntegerField()
     expires_at = models.DateTimeField()

@@ -4,6 +4,7 @@ An item is named by its place in the batch: nothing in its address, its page or 
 whether it is a check.
 """
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -59,11 +60,8 @@ def batch_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def batch_end(request: HttpRequest, slug: str, pk: int, verb: Any) -> HttpResponse:
     """Submit one's own batch, or return it."""
     access = enter(request.user, slug, Role.ANNOTATOR)
-    try:
-        verb(batch=get_own_batch(access, pk), access=access)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-    return htmx.redirect(request, reverse("vote-batch", args=[slug, pk]))
+    act = partial(verb, batch=get_own_batch(access, pk), access=access)
+    return htmx.attempt(request, act, reverse("vote-batch", args=[slug, pk]))
 
 
 @require_http_methods(["GET", "POST"])

@@ -6,7 +6,6 @@ people decided the very question (docs/voting.md): they read what retrieval prop
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -71,40 +70,20 @@ def in_state(access: Access, rows: QuerySet[PoolEntry], state: str) -> QuerySet[
     return rows.filter(yes, clashes if state == CONFLICT else ~clashes)
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """One proposal with its aspect, the label shown of it, and other aspects that claim it."""
+def candidates_of(access: Access, entries: Iterable[PoolEntry]) -> list[dict[str, Any]]:
+    """These proposals as they stand.
 
-    entry: PoolEntry
-    aspect: Aspect
-    label: SupportLabel | None
-    is_gold: bool
-    # Numbers of the query's other aspects that the passage supports, too, by gold or by label.
-    rivals: tuple[int, ...]
-
-    @property
-    def state(self) -> str:
-        """One of STATES."""
-        if self.is_gold:
-            return GOLD
-        if self.label is None:
-            return OPEN
-        if not self.label.label:
-            return REFUSED
-        return CONFLICT if self.rivals else CANDIDATE
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether the aspect was written anew since the label was given."""
-        return self.label is not None and self.label.aspect_version != self.aspect.version
-
-
-def candidates_of(access: Access, entries: Iterable[PoolEntry]) -> list[Candidate]:
-    """These proposals as they stand."""
+    Each `entry` with its `aspect`, the `label` shown of it, and its `state` (of STATES). `rivals`
+    are numbers of the query's other aspects that the passage supports, too, by gold or by label;
+    `is_stale` says that the aspect was written anew since the label was given.
+    """
     rows: Sequence[PoolEntry] = list(entries)
     queries, passages = {each.query_id for each in rows}, {each.passage_id for each in rows}
-    found = Aspect.objects.filter(query__in=queries).select_related("query__domain__benchmark")
-    aspects = {(each.query_id, each.k): each for each in found}
+    of_queries = Aspect.objects.filter(query__in=queries)
+    aspects = {
+        (each.query_id, each.k): each
+        for each in of_queries.select_related("query__domain__benchmark")
+    }
     labels: dict[Any, dict[int, SupportLabel]] = defaultdict(dict)
     for label in shown_support(access).filter(aspect__query__in=queries, passage__in=passages):
         labels[label.passage_id][label.aspect_id] = label
@@ -123,7 +102,16 @@ def candidates_of(access: Access, entries: Iterable[PoolEntry]) -> list[Candidat
             and each.removed_at is None
             and (each.pk == at or (each.pk in of_passage and of_passage[each.pk].label == 1))
         )
-        candidates.append(
-            Candidate(entry, aspect, of_passage.get(aspect.pk), at == aspect.pk, rivals)
-        )
+        own_label = of_passage.get(aspect.pk)
+        if at == aspect.pk:
+            state = GOLD
+        elif own_label is None:
+            state = OPEN
+        elif not own_label.label:
+            state = REFUSED
+        else:
+            state = CONFLICT if rivals else CANDIDATE
+        is_stale = own_label is not None and own_label.aspect_version != aspect.version
+        found = {"entry": entry, "aspect": aspect, "label": own_label, "rivals": rivals}
+        candidates.append(found | {"state": state, "is_stale": is_stale})
     return candidates

@@ -6,12 +6,13 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotate.candidates.reading import STATES, Candidate, candidates_of, in_state, proposals
+from annotate.candidates.reading import STATES, candidates_of, in_state, proposals
 from annotate.candidates.services import confirm_candidate, refuse_candidate, take_refusal_back
+from annotate.loaders import first_or_404
 from annotate.models import GoldPassage
 from annotate.rights import assignment_of, may_annotate, why_not
 from annotate.voting.items import titled, web_url
@@ -20,7 +21,6 @@ from corpus.lists import domain_choices
 from corpus.models import PoolEntry
 from corpus.texts.finding import begins_with
 from kit import htmx
-from kit.errors import Refused
 from kit.lists.tables import Column, Filter, Table
 
 _LONGEST = 4000
@@ -81,43 +81,38 @@ def candidate(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug)
     found = get_candidate(access, pk)
     form = VerdictForm(request.POST if request.method == "POST" else None)
-    if form.is_bound and form.is_valid():
-        try:
-            said = decide(found, actor=access.user, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(refusal.field if refusal.field in form.fields else None, refusal.message)
-        else:
-            messages.success(request, said)
-            return htmx.redirect(request, _next(access, found))
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "annotate/candidates/candidate.html", _context(access, found, form))
+    if said := htmx.submit(form, decide, found=found, actor=access.user):
+        messages.success(request, said)
+        return htmx.redirect(request, _next(access, found))
+    return htmx.render(
+        request, "annotate/candidates/candidate.html", _context(access, found, form), form=form
+    )
 
 
-def get_candidate(access: Access, pk: int) -> Candidate:
+def get_candidate(access: Access, pk: int) -> dict[str, Any]:
     """A proposal of this benchmark as the person may see it, or 404."""
     rows = proposals(access.benchmark).filter(pk=pk)
-    entry = rows.select_related("query__domain__benchmark", "passage__document").first()
-    if entry is None:
-        raise Http404("No such candidate.")
-    return candidates_of(access, [entry])[0]
+    entries = rows.select_related("query__domain__benchmark", "passage__document")
+    return candidates_of(access, [first_or_404(entries, "candidate")])[0]
 
 
-def decide(found: Candidate, *, verdict: str, reason: str, actor: Any) -> str:
+def decide(found: dict[str, Any], *, verdict: str, reason: str, actor: Any) -> str:
     """Carry out a verdict; what was done, in words. Raises Refused, and PermissionDenied."""
-    about: dict[str, Any] = {"aspect": found.aspect, "passage": found.entry.passage}
+    aspect = found["aspect"]
+    about = {"aspect": aspect, "passage": found["entry"].passage}
     if verdict == "confirm":
         confirm_candidate(**about, actor=actor)
-        return f"Gold of a{found.aspect.k} now."
+        return f"Gold of a{aspect.k} now."
     if verdict == "refuse":
         refuse_candidate(**about, reason=reason, actor=actor)
-        return f"It does not support a{found.aspect.k}."
+        return f"It does not support a{aspect.k}."
     take_refusal_back(**about, actor=actor)
     return "Taken back; what stood before stands again."
 
 
-def _next(access: Access, found: Candidate) -> str:
+def _next(access: Access, found: dict[str, Any]) -> str:
     """The next proposal that nobody has decided, else the list."""
-    behind = rows_for(access).filter(pk__gt=found.entry.pk).order_by("pk")
+    behind = rows_for(access).filter(pk__gt=found["entry"].pk).order_by("pk")
     slug = access.benchmark.slug
     for state in ("candidate", "conflict", "open"):
         if entry := in_state(access, behind, state).first():
@@ -125,20 +120,21 @@ def _next(access: Access, found: Candidate) -> str:
     return reverse("candidates", args=[slug])
 
 
-def _context(access: Access, found: Candidate, form: VerdictForm) -> dict[str, Any]:
-    query = found.entry.query
+def _context(access: Access, found: dict[str, Any], form: VerdictForm) -> dict[str, Any]:
+    entry: PoolEntry = found["entry"]
+    query = entry.query
     why = ""
     if not may_annotate(query, access.user):
         why = "Annotators of this domain confirm and refuse candidates."
     elif reason := why_not(assignment_of(query), access.user):
         why = reason
-    gold = GoldPassage.objects.standing().filter(aspect=found.aspect).select_related("passage")
+    gold = GoldPassage.objects.standing().filter(aspect=found["aspect"]).select_related("passage")
     return {
         "access": access,
         "found": found,
-        "entry": found.entry,
-        "passage": found.entry.passage,
-        "source_url": web_url(found.entry.passage.address),
+        "entry": entry,
+        "passage": entry.passage,
+        "source_url": web_url(entry.passage.address),
         "gold": gold.defer("passage__text"),
         "why": why,
         "form": form,

@@ -37,5 +37,4 @@ def digest(request: HttpRequest) -> HttpResponse:
     if not form.is_bound:
         form = DigestForm(initial={"every": chosen(request.user)})
     context = {"form": form, "can_choose": bool(settings.EMAIL_URL and request.user.email)}
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "annotate/digest/digest.html", context)
+    return htmx.render(request, "annotate/digest/digest.html", context, form=form)

@@ -4,14 +4,13 @@ from itertools import pairwise
 from statistics import median
 from typing import Self
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
 from corpus.models import Benchmark, Domain, Passage, Query
-from kit.versioned import Versioned
+from kit.versioned import Versioned, by_person
 
 _PERCENT = [MinValueValidator(0), MaxValueValidator(100)]
 
@@ -74,9 +73,7 @@ class ExamItem(models.Model):
     source_passage = models.ForeignKey(
         Passage, null=True, on_delete=models.PROTECT, related_name="+"
     )
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     retired_at = models.DateTimeField(null=True)
     place: int  # of an item that is next in an attempt
@@ -122,9 +119,7 @@ class AttemptQuerySet(models.QuerySet["ExamAttempt"]):
 class ExamAttempt(models.Model):
     """One try at an exam or a practice; kept whatever the result."""
 
-    person = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="exam_attempts"
-    )
+    person = by_person("exam_attempts")
     domain = models.ForeignKey(Domain, on_delete=models.PROTECT, related_name="exam_attempts")
     is_practice = models.BooleanField(default=False)
     # Keys of the items in the order in which this person meets them.
@@ -203,14 +198,10 @@ class ApprovalRecord(models.Model):
     """How a person's earlier work elsewhere was approved; the newest row counts."""
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="approvals")
-    person = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="approvals"
-    )
+    person = by_person("approvals")
     rate = models.DecimalField(max_digits=5, decimal_places=2, validators=_PERCENT)  # percent
     approved = models.PositiveIntegerField()
-    imported_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    imported_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -223,14 +214,10 @@ class ApprovalRecord(models.Model):
 class Recheck(models.Model):
     """Accuracy on checks fell: exams passed before this moment do not count any more."""
 
-    person = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="rechecks"
-    )
+    person = by_person("rechecks")
     domain = models.ForeignKey(Domain, on_delete=models.PROTECT, related_name="rechecks")
     reason = models.CharField(max_length=300)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

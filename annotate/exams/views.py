@@ -3,6 +3,7 @@
 An exam looks like the vote page and never says which answer was right.
 """
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -43,14 +44,13 @@ def exam_start(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Begin an exam or a practice, or go on with the open one."""
     access = enter(request.user, slug, Role.ANNOTATOR)
     domain = get_domain(access, pk)
-    try:
-        attempt = verbs.start_attempt(
-            person=access.user, domain=domain, practice=request.POST.get("practice") == "1"
-        )
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-        return htmx.redirect(request, reverse("qualification", args=[slug]))
-    return htmx.redirect(request, reverse("exam", args=[slug, attempt.pk]))
+    practice = request.POST.get("practice") == "1"
+    return htmx.attempt(
+        request,
+        partial(verbs.start_attempt, person=access.user, domain=domain, practice=practice),
+        lambda attempt: reverse("exam", args=[slug, attempt.pk]),
+        otherwise=reverse("qualification", args=[slug]),
+    )
 
 
 @require_http_methods(["GET", "POST"])

@@ -82,9 +82,7 @@ def feedback_of(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         messages.success(request, f"{person} will see it under Feedback.")
         return htmx.redirect(request, reverse("feedback-of", args=[slug, pk]))
     context = _context(request, access, person) | {"form": form}
-    if request.method == "POST":
-        return htmx.invalid(request, TEMPLATE, context)
-    return htmx.render(request, TEMPLATE, context, partial="results")
+    return htmx.render(request, TEMPLATE, context, partial="results", form=form)
 
 
 @require_GET

@@ -3,12 +3,12 @@ supported by what they cite (3.7)."""
 
 from typing import Any
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from annotate.answers.models import StandingQuerySet
 from corpus.models import Benchmark, Passage, Query
+from kit.versioned import by_person
 
 # How far a passage supports a sentence; the weights of TREC RAG's support measure.
 VERDICTS = [(2, "fully supported"), (1, "partly supported"), (0, "not supported")]
@@ -39,13 +39,9 @@ class GradingSample(models.Model):
     people = models.PositiveSmallIntegerField()
     kind = models.CharField(max_length=9, choices=SampleKind.choices, default=SampleKind.ANSWERS)
     post_edit = models.PositiveSmallIntegerField(default=0)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person()
     created_at = models.DateTimeField(auto_now_add=True)
-    closed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    closed_by = by_person(null=True)
     closed_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -89,9 +85,7 @@ class AnswerGrade(models.Model):
     """
 
     answer = models.ForeignKey(GradedAnswer, on_delete=models.PROTECT, related_name="grades")
-    grader = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="answer_grades"
-    )
+    grader = by_person("answer_grades")
     scores = models.JSONField()
     weights = models.JSONField()
     quality = models.PositiveSmallIntegerField(null=True)
@@ -159,7 +153,7 @@ class SentenceGrade(models.Model):
     """
 
     item = models.ForeignKey(SentenceItem, on_delete=models.PROTECT, related_name="grades")
-    grader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    grader = by_person()
     verdict = models.PositiveSmallIntegerField(null=True, choices=VERDICTS)
     first = models.PositiveSmallIntegerField(null=True, choices=VERDICTS)
     saw_machines = models.BooleanField(default=False)

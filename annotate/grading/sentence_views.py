@@ -60,8 +60,7 @@ def sentence_judge(request: HttpRequest, slug: str) -> HttpResponse:
             return htmx.redirect(request, f"{here}?sentence={item.pk}")
         return htmx.redirect(request, here)
     mine = verbs.open_sentence(item=item, access=access)
-    show = htmx.render if sent is None else htmx.invalid
-    return show(request, TEMPLATE, _context(access) | _shown(item, mine, form))
+    return htmx.render(request, TEMPLATE, _context(access) | _shown(item, mine, form), form=form)
 
 
 def _asked(access: Access, params: Any) -> SentenceItem | None:
@@ -76,6 +75,8 @@ def _context(access: Access) -> dict[str, Any]:
     )
     return {
         "access": access,
+        "asked_by": "sentence",
+        "done_words": "Your verdicts so far",
         "waiting": verbs.to_judge(access).count(),
         "done": list(done.order_by("pk")),
     }

@@ -8,9 +8,8 @@ one more is asked as long as two verdicts are level.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
@@ -22,7 +21,6 @@ from annotate.grading.services import PEOPLE, SEED, draw_items, kept_back, recor
 from annotate.models import GradingSample, Guideline, SentenceGrade, SentenceItem, VoteSlot
 from corpus.access import Access
 from corpus.judgments.services import lock_queries
-from corpus.models import Passage, Query
 from kit.errors import Refused
 
 SIZE, POST_EDIT = 100, 25
@@ -31,29 +29,16 @@ GONE: Final = "This sentence does not wait for you any more."
 FIRST, SHOWN, FINAL, GIVEN = "first", "shown", "final", "given"
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """What can be drawn: a sentence of an answer (`context`) with a passage that it cites."""
-
-    query: Query
-    passage: Passage
-    origin: str
-    text: str
-    context: str
-    is_reference: bool
-    machines: tuple[dict[str, Any], ...]
-
-
 def open_sentences(
     *,
     access: Access,
-    sentences: Sequence[Sentence],
+    sentences: Sequence[SentenceItem],
     size: int = SIZE,
     seed: int = SEED,
     people: int = PEOPLE,
     post_edit: int = POST_EDIT,
 ) -> GradingSample:
-    """Draw sentences, by domain in proportion, and ask so many experts about each.
+    """Draw of these unsaved sentences, by domain in proportion, and ask so many experts about each.
 
     `post_edit` percent of them are shown with the machines' verdicts from the start. Raises as
     `open_sample`.
@@ -72,21 +57,9 @@ def open_sentences(
         )
         judged = [at for at, row in enumerate(rows) if row.machines]
         judged.sort(key=lambda at: keyed.draw("post-edit", sample.pk, at))
-        edited = frozenset(judged[: round(len(judged) * post_edit / 100)])
-        SentenceItem.objects.bulk_create(
-            SentenceItem(
-                sample=sample,
-                query=row.query,
-                passage=row.passage,
-                origin=row.origin,
-                is_reference=row.is_reference,
-                text=row.text,
-                context=row.context,
-                machines=list(row.machines),
-                is_post_edit=at in edited,
-            )
-            for at, row in enumerate(rows)
-        )
+        for at in judged[: round(len(judged) * post_edit / 100)]:
+            rows[at].is_post_edit = True
+        SentenceItem.objects.bulk_create(rows)
     return sample
 
 

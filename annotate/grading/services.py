@@ -9,7 +9,7 @@ answers does not score them.
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
@@ -29,11 +29,12 @@ from annotate.models import (
     GradedAnswer,
     GradingSample,
     Guideline,
+    SentenceItem,
 )
 from annotate.review.rescoring import MAX_SEED, MAX_SIZE
 from corpus.access import Access
 from corpus.judgments.services import lock_queries
-from corpus.models import CorpusVersion, Query
+from corpus.models import CorpusVersion
 from kit import audit
 from kit.errors import Refused
 from kit.stats.sampling import draw
@@ -51,74 +52,48 @@ _NOTHING: Final = {
 }
 
 
-class CanBeDrawn(Protocol):
-    """What a sample is drawn from: rows with a query, and a name of their own."""
-
-    @property
-    def query(self) -> Query: ...
-    @property
-    def origin(self) -> str: ...
-
-
-DrawableT = TypeVar("DrawableT", bound=CanBeDrawn)
-
-
-class Drawable(NamedTuple):
-    """An answer that can be drawn: its query, whose it is, what it says, and the true ones where it
-    is to be right or wrong."""
-
-    query: Query
-    origin: str
-    text: str
-    truths: Sequence[str] = ()
+# What a sample is drawn from: rows that are not stored yet.
+ItemT = TypeVar("ItemT", GradedAnswer, SentenceItem)
 
 
 def open_sample(
     *,
     access: Access,
-    answers: Sequence[Drawable],
+    answers: Sequence[GradedAnswer],
     size: int = SIZE,
     seed: int = SEED,
     people: int = PEOPLE,
     kind: SampleKind = SampleKind.ANSWERS,
 ) -> GradingSample:
-    """Draw answers, by domain in proportion, and ask so many experts about each.
+    """Draw of these unsaved answers, by domain in proportion, and ask so many experts about each.
 
     The same seed draws the same; one text of a query is drawn once. Raises PermissionDenied for
     everybody but admins, and Refused where nothing can be drawn.
     """
-    once: dict[tuple[int, str], Drawable] = {}
+    once: dict[tuple[int, str], GradedAnswer] = {}
     for each in answers:
-        if each.text.strip():
-            once.setdefault((each.query.pk, each.text.strip()), each)
+        each.text = each.text.strip()
+        if each.text:
+            once.setdefault((each.query_id, each.text), each)
     with transaction.atomic():
         sample, rows = draw_items(
             access, list(once.values()), size=size, seed=seed, people=people, kind=kind
         )
-        GradedAnswer.objects.bulk_create(
-            GradedAnswer(
-                sample=sample,
-                query=row.query,
-                origin=row.origin,
-                text=row.text.strip(),
-                truths=list(row.truths),
-            )
-            for row in rows
-        )
+        GradedAnswer.objects.bulk_create(rows)
     return sample
 
 
 def draw_items(
     access: Access,
-    offered: Sequence[DrawableT],
+    offered: Sequence[ItemT],
     *,
     size: int,
     seed: int,
     people: int,
     kind: SampleKind = SampleKind.ANSWERS,
     **fields: Any,
-) -> tuple[GradingSample, list[DrawableT]]:
-    """A sample of what is offered, and what was drawn, in an order that nobody foresees.
+) -> tuple[GradingSample, list[ItemT]]:
+    """A sample of what is offered, and its rows, not stored yet, in an order that nobody foresees.
 
     For a caller in a transaction. Raises as `open_sample`.
     """
@@ -148,7 +123,10 @@ def draw_items(
     places = sorted(range(len(drawn)), key=lambda at: keyed.draw("graded", sample.pk, at))
     data = {"seed": seed, "size": size, "people": people, "drawn": len(drawn), **fields}
     record(access, f"draw {kind.label} to score", sample, **data)
-    return sample, [by_origin[drawn[at]] for at in places]
+    rows = [by_origin[drawn[at]] for at in places]
+    for row in rows:
+        row.sample = sample
+    return sample, rows
 
 
 def close_sample(*, sample: GradingSample, access: Access) -> None:

@@ -107,9 +107,8 @@ def answer_grade(request: HttpRequest, slug: str) -> HttpResponse:
     if htmx.submit(form, verbs.grade_answer, answer=answer, access=access) is not None:
         messages.success(request, "Your scores are kept.")
         return htmx.redirect(request, reverse("answer-grade", args=[slug]))
-    show = htmx.render if sent is None else htmx.invalid
     context = _context(access) | _shown(answer, form, aspects) | {"earlier": earlier}
-    return show(request, TEMPLATE, context)
+    return htmx.render(request, TEMPLATE, context, form=form)
 
 
 def _asked(access: Access, params: Any) -> GradedAnswer | None:

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Final
 
-from django.conf import settings
 from django.db import models
 
 from corpus.models import Benchmark
+from kit.versioned import by_person
 
 # The guidelines of a benchmark that has none of its own.
 _DEFAULT: Final = Path(__file__).resolve().parent / "house.md"
@@ -35,9 +35,7 @@ class Guideline(models.Model):
     text = models.TextField()
     # What is new in it, for those who know the version before.
     note = models.CharField(max_length=500, blank=True, default="")
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = GuidelineQuerySet.as_manager()

@@ -5,6 +5,7 @@ the item. A senior's queue is the spot check of the labels, and what the experts
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -65,12 +66,12 @@ def panel_practice(request: HttpRequest, slug: str, pk: int, domain: int) -> Htt
     access = enter(request.user, slug, Role.ANNOTATOR)
     panel = get_panel(access, pk)
     found = get_object_or_404(Domain, pk=domain, benchmark=access.benchmark)
-    try:
-        attempt = start_practice(access=access, panel=panel, domain=found)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-        return htmx.redirect(request, panel_url(panel, "panel-label"))
-    return htmx.redirect(request, reverse("exam", args=[slug, attempt.pk]))
+    return htmx.attempt(
+        request,
+        partial(start_practice, access=access, panel=panel, domain=found),
+        lambda attempt: reverse("exam", args=[slug, attempt.pk]),
+        otherwise=panel_url(panel, "panel-label"),
+    )
 
 
 @require_http_methods(["GET", "POST"])

@@ -2,13 +2,13 @@
 
 from typing import Final, Self
 
-from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
 from annotate.voting.models import EscalationCase
 from corpus.models import Benchmark, Judgment, Pool
+from kit.versioned import by_person
 
 MAX_PER_DOMAIN: Final = 2_000
 _PERCENT = [MinValueValidator(0), MaxValueValidator(100)]
@@ -53,9 +53,7 @@ class ReferencePanel(models.Model):
     drawn = models.JSONField(default=list)
     # Items that nobody had labelled when it was closed.
     dropped = models.PositiveIntegerField(default=0)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)
@@ -134,9 +132,7 @@ class SpotCheck(models.Model):
     """A senior's label of one item. A correction is another row that replaces it."""
 
     item = models.ForeignKey(ReferenceItem, on_delete=models.PROTECT, related_name="checks")
-    checker = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="spot_checks"
-    )
+    checker = by_person("spot_checks")
     kind = models.CharField(max_length=8, choices=CheckKind.choices)
     # The experts' label, null where they left it undecided, and the senior's.
     before = models.SmallIntegerField(null=True)

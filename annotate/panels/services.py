@@ -6,8 +6,7 @@ never asked about, so a pair may be voted on and labelled here at the same time.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -186,33 +185,25 @@ def _add_items(panel: ReferencePanel, domain: Domain, pairs: Sequence[PoolEntry]
     )
 
 
-@dataclass(frozen=True)
-class Reasons:
-    """Both reasons for one item, as positions of a snapshot, and who wrote them."""
-
-    item: int
-    positions: Sequence[dict[str, Any]]
-    provenance: dict[str, Any] = field(default_factory=dict)
-
-
-def freeze_reasons(*, panel: ReferencePanel, reasons: Sequence[Reasons]) -> set[int]:
+def freeze_reasons(
+    *, panel: ReferencePanel, positions: Mapping[int, Sequence[Any]], provenance: dict[str, Any]
+) -> set[int]:
     """Put both reasons into the snapshots of items that have none; keys of those that took them.
 
-    None does once the panel is open: what one labeller saw is what all see. Order and names of
-    the two are drawn for each reader and item when they are shown (plans.services.as_shown).
+    `positions` of a snapshot by the item's key; `provenance` says who wrote them. None does once
+    the panel is open: what one labeller saw is what all see. Order and names of the two are drawn
+    for each reader and item when they are shown (plans.services.as_shown).
     """
     with transaction.atomic():
         preparing = ReferencePanel.objects.filter(pk=panel.pk, status=PanelStatus.PREPARING)
         if not preparing.update(status=PanelStatus.PREPARING):  # the lock that opening waits for
             return set()
-        by_item = {each.item: each for each in reasons}
-        items = ReferenceItem.objects.without_hints().filter(panel=panel, pk__in=by_item)
+        items = ReferenceItem.objects.without_hints().filter(panel=panel, pk__in=positions)
         taking = list(items.select_related("case"))
         for item in taking:
-            found = by_item[item.pk]
-            item.hints = found.provenance
-            practice = bool(found.provenance.get("practice"))
-            item.case.snapshot |= {"positions": list(found.positions), "practice": practice}
+            item.hints = provenance
+            practice = bool(provenance.get("practice"))
+            item.case.snapshot |= {"positions": list(positions[item.pk]), "practice": practice}
         ReferenceItem.objects.bulk_update(taking, ["hints"])
         EscalationCase.objects.bulk_update([item.case for item in taking], ["snapshot"])
     return {item.pk for item in taking}

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import Exists, OuterRef, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -30,7 +30,7 @@ from annotate.voting.disputes import domain_choices
 from corpus.access import Access, enter
 from corpus.models import Benchmark, Pool, Role
 from kit import htmx
-from kit.lists.csvfile import csv_response, table_response
+from kit.lists.csvfile import csv_response, named_table_response
 from kit.lists.tables import Column, Filter, Table
 
 READERS = (Role.REVIEWER, Role.ADMIN)
@@ -184,8 +184,7 @@ def panel_new(request: HttpRequest, slug: str) -> HttpResponse:
         messages.success(request, f"{drawn} item{'' if drawn == 1 else 's'} drawn.")
         return htmx.redirect(request, panel_url(panel))
     context = {"access": access, "form": form}
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "annotate/panels/new.html", context)
+    return htmx.render(request, "annotate/panels/new.html", context, form=form)
 
 
 @require_GET
@@ -214,11 +213,7 @@ def panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def panel_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
     """One table of the report as a file."""
     found = get_panel(enter(request.user, slug, *READERS), pk)
-    for sheet in panel_sheets(found):
-        if sheet.name == name:
-            file = f"{slug}-panel-{found.pk}-{name}.csv"
-            return table_response(file, sheet)
-    raise Http404("No such table.")
+    return named_table_response(f"{slug}-panel-{found.pk}", panel_sheets(found), name)
 
 
 @require_POST

@@ -4,7 +4,6 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Final, Self
 
-from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
@@ -12,6 +11,7 @@ from django.db.models import Exists, OuterRef, Q
 from annotate.exams.models import QualificationRule
 from corpus.models import Benchmark
 from kit.database.prepared import Prepared
+from kit.versioned import by_person
 
 MOST_IN_A_BATCH: Final = 100
 
@@ -72,9 +72,7 @@ class VotingPlan(models.Model):
     )
     # What people agree to before their first batch; empty asks nothing.
     consent_text = models.TextField(blank=True, default="")
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = VotingPlanQuerySet.as_manager()
@@ -141,9 +139,7 @@ class ConsentQuerySet(models.QuerySet["Consent"]):
 class Consent(models.Model):
     """One person agreed to the terms of one version of the plan. Kept, never changed."""
 
-    person = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="consents"
-    )
+    person = by_person("consents")
     plan = models.ForeignKey(VotingPlan, on_delete=models.PROTECT, related_name="consents")
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -50,10 +50,14 @@ MAX_VOTERS = 200
 def voting(request: HttpRequest, slug: str) -> HttpResponse:
     """The plan, rejected batches, voters and reports; a POST writes a new version of the plan."""
     access = enter(request.user, slug, Role.ADMIN)
-    if request.method == "POST":
-        return _save(request, access)
-    finish_abandoned(VotingPlan.objects.current(access.benchmark))
-    return htmx.render(request, TEMPLATE, _context(access))
+    form = PlanForm(request.POST) if request.method == "POST" else None
+    if form is None:
+        finish_abandoned(VotingPlan.objects.current(access.benchmark))
+        return htmx.render(request, TEMPLATE, _context(access))
+    if new := htmx.submit(form, save_plan, benchmark=access.benchmark, actor=access.user):
+        messages.success(request, f"Version {new.version} of the plan is active.")
+        return htmx.redirect(request, reverse("voting", args=[slug]))
+    return htmx.invalid(request, TEMPLATE, _context(access) | {"form": form})
 
 
 @require_http_methods(["GET", "POST"])
@@ -69,8 +73,7 @@ def label_checks(request: HttpRequest, slug: str) -> HttpResponse:
         messages.success(request, "The checks are set; every release says which were on.")
         return htmx.redirect(request, reverse("benchmark", args=[slug]))
     context = {"access": access, "form": form, "is_new": not current}
-    show = htmx.invalid if is_posted else htmx.render
-    return show(request, "annotate/plans/checks.html", context)
+    return htmx.render(request, "annotate/plans/checks.html", context, form=form)
 
 
 @require_http_methods(["GET", "POST"])
@@ -145,20 +148,6 @@ def pay_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
 
 def _as_file(slug: str, sheet: ReportTable) -> HttpResponseBase:
     return table_response(f"{slug}-{sheet.name}.csv", sheet)
-
-
-def _save(request: HttpRequest, access: Access) -> HttpResponse:
-    form = PlanForm(request.POST)
-    if form.is_valid():
-        try:
-            new = save_plan(benchmark=access.benchmark, actor=access.user, **form.cleaned_data)
-        except Refused as refusal:
-            field = refusal.field if refusal.field in form.fields else None
-            form.add_error(None if field == "expected" else field, refusal.message)
-        else:
-            messages.success(request, f"Version {new.version} of the plan is active.")
-            return htmx.redirect(request, reverse("voting", args=[access.benchmark.slug]))
-    return htmx.invalid(request, TEMPLATE, _context(access) | {"form": form})
 
 
 def _voters(benchmark: Benchmark) -> Any:

@@ -1,6 +1,7 @@
 """What screen and API do alike with one review: fetch what the address names, call the verb."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -16,7 +17,14 @@ from corpus.access import Access
 from kit.api import find_verb
 from kit.errors import Refused
 
-ANSWERS = ("agree", "object", "yield", "uphold", "overrule", "unsettle")
+ANSWERS: dict[str, Callable[..., ReviewPoint]] = {
+    "agree": partial(verbs.answer_point, agree=True),
+    "object": partial(verbs.answer_point, agree=False),
+    "yield": verbs.yield_point,
+    "uphold": partial(verbs.settle_point, uphold=True),
+    "overrule": partial(verbs.settle_point, uphold=False),
+    "unsettle": verbs.unsettle_point,
+}
 
 
 def get_review(access: Access, pk: int) -> Review:
@@ -43,14 +51,7 @@ def check_passage(*, review: Review, passage_pk: int, **given: Any) -> ReviewPoi
 def answer(*, review: Review, actor: User, point_pk: int, do: str, text: str) -> ReviewPoint:
     """Call the verb that `do` names on one point; 404 for a point of another review."""
     point = get_object_or_404(review.points, pk=point_pk)
-    given: dict[str, Any] = {"review": review, "point": point, "actor": actor, "text": text}
-    if do in ("agree", "object"):
-        return verbs.answer_point(**given, agree=do == "agree")
-    if do == "yield":
-        return verbs.yield_point(**given)
-    if do == "unsettle":
-        return verbs.unsettle_point(**given)
-    return verbs.settle_point(**given, uphold=do == "uphold")
+    return ANSWERS[do](review=review, point=point, actor=actor, text=text)
 
 
 def move(*, review: Review, actor: User, verb: str, text: str = "", third: str = "") -> Review:

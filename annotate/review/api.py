@@ -124,7 +124,7 @@ class PassageCheckSerializer(serializers.Serializer):
 class PointAnswerSerializer(serializers.Serializer):
     """The author's agree or object, the reviewer's yield, the third person's uphold or overrule."""
 
-    do = serializers.ChoiceField(ANSWERS)
+    do = serializers.ChoiceField(list(ANSWERS))
     text = _note()
 
 

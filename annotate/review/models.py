@@ -2,13 +2,13 @@
 
 from typing import Self
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import F, Q
 
 from annotate.workspace.models import Aspect, Scale, on_scale
 from corpus.models import Benchmark, Passage, Query
+from kit.versioned import by_person
 
 
 class ReviewStatus(models.TextChoices):
@@ -59,17 +59,11 @@ class Review(models.Model):
     """Somebody else checks one query's aspects, weights and passages."""
 
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="reviews")
-    reviewer = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="reviews"
-    )
+    reviewer = by_person("reviews")
     # Who answers for the query; null where an import brought it and nobody wrote on it since.
-    author = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    author = by_person(null=True)
     # Who settles what author and reviewer cannot.
-    third = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    third = by_person(null=True)
     status = models.CharField(
         max_length=8, choices=ReviewStatus.choices, default=ReviewStatus.BLIND
     )
@@ -182,7 +176,7 @@ class ReviewTurn(models.Model):
     point = models.ForeignKey(
         ReviewPoint, null=True, on_delete=models.PROTECT, related_name="turns"
     )
-    actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    actor = by_person()
     part = models.CharField(max_length=8)  # reviewer, author or third
     verb = models.CharField(max_length=24)
     text = models.TextField(blank=True, default="")
@@ -210,9 +204,7 @@ class RescoreSample(models.Model):
     )
     seed = models.PositiveIntegerField()
     size = models.PositiveIntegerField()
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -229,9 +221,7 @@ class RescoreTask(models.Model):
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="rescore_tasks")
     # Place in the queue: the sample's own order, which says nothing.
     place = models.PositiveIntegerField()
-    scorer = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    scorer = by_person(null=True)
     done_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -264,12 +254,8 @@ class WeightScore(models.Model):
     """
 
     aspect = models.ForeignKey(Aspect, on_delete=models.PROTECT, related_name="scores")
-    scorer = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="weight_scores"
-    )
-    author = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    scorer = by_person("weight_scores")
+    author = by_person(null=True)
     weight = models.PositiveSmallIntegerField()
     author_weight = models.PositiveSmallIntegerField()
     # False where that was the weight a new aspect begins with: no opinion of anybody.

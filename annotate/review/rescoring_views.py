@@ -84,8 +84,9 @@ def rescore_samples(request: HttpRequest, slug: str) -> HttpResponse:
         return htmx.redirect(request, reverse("rescore-samples", args=[slug]))
     table = SAMPLES.read(sample_rows(access), request.GET)
     context = {"access": access, "form": form, "table": table}
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "annotate/review/rescore_samples.html", context, partial="results")
+    return htmx.render(
+        request, "annotate/review/rescore_samples.html", context, partial="results", form=form
+    )
 
 
 def sample_rows(access: Access) -> Any:

@@ -67,12 +67,12 @@ def review_start(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Take a query for review."""
     access = enter(request.user, slug, Role.REVIEWER)
     query = get_own_query(access, pk)
-    try:
-        taken = verbs.start_review(query=query, reviewer=access.user)
-    except Refused as refusal:
-        messages.warning(request, refusal.message)
-        return htmx.redirect(request, reverse("reviews", args=[slug]))
-    return htmx.redirect(request, reverse("review", args=[slug, taken.pk]))
+    return htmx.attempt(
+        request,
+        partial(verbs.start_review, query=query, reviewer=access.user),
+        lambda taken: reverse("review", args=[slug, taken.pk]),
+        otherwise=reverse("reviews", args=[slug]),
+    )
 
 
 @require_GET

@@ -22,6 +22,7 @@ from annotate.voting.majority import CAP, QUOTA
 from annotate.workspace.models import Aspect
 from corpus.models import Benchmark, Judgment, Passage, Query, Source
 from kit.database.migrating import RandomUUID
+from kit.versioned import by_person
 
 
 class VoteSlotQuerySet(models.QuerySet["VoteSlot"]):
@@ -71,9 +72,7 @@ class VoteSlot(models.Model):
     # The position of the case in everybody's queue: random, one query after the other.
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="+")
     turn = models.BigIntegerField()
-    voter = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    voter = by_person(null=True)
     expires_at = models.DateTimeField(null=True)
     batch = models.ForeignKey("Batch", null=True, on_delete=models.PROTECT, related_name="slots")
     vote = models.OneToOneField("Vote", null=True, on_delete=models.PROTECT, related_name="slot")
@@ -318,9 +317,7 @@ class Vote(models.Model):
     """
 
     case = models.ForeignKey(EscalationCase, on_delete=models.PROTECT, related_name="votes")
-    voter = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="votes"
-    )
+    voter = by_person("votes")
     label = models.SmallIntegerField(null=True)
     reason = models.TextField(blank=True, default="")
     status = models.CharField(

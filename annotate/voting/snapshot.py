@@ -10,33 +10,26 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 Span = tuple[int, int, str]
+SIDES = ("a", "b")
 
 
-@dataclass(frozen=True)
-class Segment:
-    """A part of a text that is marked the same way throughout; joined they give the text.
-
-    `a` and `b` say whose quotes cover it; `anchor` is set where a quote begins.
-    """
+class Run(NamedTuple):
+    """A run of a text; `css` says what it is, "" for nothing."""
 
     text: str
-    a: bool = False
-    b: bool = False
+    css: str = ""
+    # DOM id of what begins here, such as a heading or a quote.
     anchor: str = ""
 
-    @property
-    def css(self) -> str:
-        """The classes of the mark around it; "" for plain text."""
-        return " ".join(side for side in ("a", "b") if getattr(self, side))
 
-
-def segments(text: str, spans: Iterable[Span]) -> list[Segment]:
+def segments(text: str, spans: Iterable[Span]) -> list[Run]:
     """Cut `text` by spans (start, end, side) in code points; spans may overlap in any way.
 
-    A span that does not lie in the text is left out: marking may never change what is read.
+    The classes of a run are the sides whose quotes cover it; joined, the runs give the text. A
+    span that does not lie in the text is left out: marking may never change what is read.
     """
     steps: dict[int, Counter[str]] = {0: Counter(), len(text): Counter()}
     begins = set()
@@ -52,11 +45,10 @@ def segments(text: str, spans: Iterable[Span]) -> list[Segment]:
     for start, end in pairwise(sorted(steps)):
         covering.update(steps[start])
         parts.append(
-            Segment(
-                text=text[start:end],
-                a=covering["a"] > 0,
-                b=covering["b"] > 0,
-                anchor=anchor(start) if start in begins else "",
+            Run(
+                text[start:end],
+                " ".join(side for side in SIDES if covering[side] > 0),
+                anchor(start) if start in begins else "",
             )
         )
     return parts
@@ -65,9 +57,6 @@ def segments(text: str, spans: Iterable[Span]) -> list[Segment]:
 def anchor(start: int) -> str:
     """DOM id of the mark where a quote begins."""
     return f"mark-{start}"
-
-
-SIDES = ("a", "b")
 
 
 @dataclass(frozen=True)

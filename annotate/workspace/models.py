@@ -2,13 +2,12 @@
 
 from typing import Self
 
-from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
 from corpus.models import Benchmark, Judgment, Passage, Query
-from kit.versioned import Versioned
+from kit.versioned import Versioned, by_person
 
 
 class Scale(models.TextChoices):
@@ -73,9 +72,7 @@ class Aspect(Versioned):
     scale = models.CharField(max_length=8, choices=Scale.choices, default=Scale.LIKERT5)
     # False while a new aspect still has the weight that it began with: nobody chose it yet.
     weighed = models.BooleanField(default=True, db_default=True)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     removed_at = models.DateTimeField(null=True)
 
@@ -136,9 +133,7 @@ class GoldPassage(models.Model):
     judgment = models.ForeignKey(
         Judgment, null=True, on_delete=models.PROTECT, related_name="+"
     )  # null: the imported gold already has the label
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
     # The verdict that ended it, so that taking that verdict back can restore it; null: none did.
@@ -185,9 +180,7 @@ class AspectChange(models.Model):
     after = models.JSONField(default=list)
     # The version of the guidelines that it was made by; 0: the default.
     guideline = models.PositiveIntegerField(default=0)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     undone_by = models.OneToOneField(
@@ -249,9 +242,7 @@ class ProblemTag(models.Model):
     )  # null: it is the query's gold as a whole
     problem = models.CharField(max_length=24, choices=Problem.choices)
     note = models.TextField(blank=True, default="")
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotate.answers.evidence import AnswerEvidence, check, material_of, materials
-from annotate.answers.services import Making, choose_answer, record_model_answer
+from annotate.answers.services import choose_answer, record_model_answer
 from annotate.models import Aspect, ReferenceAnswer
 from corpus.judgments.services import lock_queries
 from corpus.models import Benchmark, Query
@@ -189,7 +189,10 @@ def _store(run: AnswerRun, outcome: Job) -> None:
         row.state = AnswerItemState.FAILED
         row.error = written.fault if written else outcome.fault
     else:
-        making = Making(
+        query: Query = row.query
+        row.answer = record_model_answer(
+            query=query,
+            text=written.text,
             endpoint=run.endpoint,
             model=run.model,
             prompt_version=run.config["prompt_version"],
@@ -197,8 +200,6 @@ def _store(run: AnswerRun, outcome: Job) -> None:
             practice=run.practice,
             call=written.call,
         )
-        query: Query = row.query
-        row.answer = record_model_answer(query=query, text=written.text, making=making)
         # As things stand now: gold may have changed while the model wrote.
         report = check(material_of(query), written.text)
         row.state = AnswerItemState.WRITTEN if report.is_sound else AnswerItemState.FAULTY

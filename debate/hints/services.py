@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import F
 
 from annotate.models import PanelStatus, ReferencePanel
-from annotate.panels.services import Reasons, freeze_reasons
+from annotate.panels.services import freeze_reasons
 from corpus.access import Access
 from debate import dream
 from debate.baselines.hints import ROLE, argue, load_hint_prompt
@@ -121,12 +121,12 @@ def store_hints(*, run: HintRun, outcomes: Sequence[Outcome]) -> int:
     """
     by_hint = {outcome.debate_id: outcome for outcome in outcomes}
     hints = list(run.hints.filter(status=HintStatus.WAITING, pk__in=by_hint))
-    written = [
-        Reasons(hint.item_id, positions_of(by_hint[hint.pk].verdict), provenance_of(run))
+    written = {
+        hint.item_id: positions_of(by_hint[hint.pk].verdict)
         for hint in hints
         if hint.item_id and by_hint[hint.pk].verdict.status == "argued"
-    ]
-    frozen = freeze_reasons(panel=run.panel, reasons=written)
+    }
+    frozen = freeze_reasons(panel=run.panel, positions=written, provenance=provenance_of(run))
     for hint in hints:
         _end(hint, by_hint[hint.pk], frozen)
     update_rows(hints, ["status", "error", "calls"])

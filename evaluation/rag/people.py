@@ -9,8 +9,8 @@ from typing import Final
 
 from django.db.models import Count, Max, QuerySet
 
-from annotate.grading.models import AnswerGrade, GradingSample, SampleKind
-from annotate.grading.services import PEOPLE, SEED, SIZE, TRUE, Drawable, open_sample, with_progress
+from annotate.grading.models import AnswerGrade, GradedAnswer, GradingSample, SampleKind
+from annotate.grading.services import PEOPLE, SEED, SIZE, TRUE, open_sample, with_progress
 from corpus.access import Access
 from corpus.models import Benchmark
 from evaluation.rag.models import AnswerState, RagRun
@@ -35,7 +35,9 @@ def draw(
     queries = {each.query_id: each.query for each in found}
     truths = truths_of(access.benchmark, list(queries.values()), run.harness)
     answers = [
-        Drawable(each.query, f"{_ORIGIN}:{run.pk}:{each.pk}", each.text, tuple(known))
+        GradedAnswer(
+            query=each.query, origin=f"{_ORIGIN}:{run.pk}:{each.pk}", text=each.text, truths=known
+        )
         for each in found
         if (known := [truth for truth in truths[each.query_id] if truth.strip()])
     ]

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 from django.db.models import QuerySet
 
 from annotate.grading.models import WEIGHTS, SampleKind
-from annotate.grading.sentences import Sentence, open_sentences, settled
+from annotate.grading.sentences import open_sentences, settled
 from annotate.grading.services import with_progress
-from annotate.models import GradingSample, SentenceGrade
+from annotate.models import GradingSample, SentenceGrade, SentenceItem
 from corpus.access import Access
 from evaluation.support.models import (
     Claim,
@@ -360,14 +360,14 @@ def draw(
     claims = Claim.objects.filter(answer__support_set=of, passage__text__isnull=False)
     related = ("answer__query__domain", "passage")
     sentences = [
-        Sentence(
+        SentenceItem(
             query=claim.answer.query,
             passage=claim.passage,
             origin=origin_of(of, claim.pk),
             text=claim.text,
             context=claim.answer.text,
             is_reference=of.kind == SetKind.REFERENCE,
-            machines=tuple(said[claim.pk]),
+            machines=said[claim.pk],
         )
         for claim in claims.select_related(*related).order_by("pk")
         if claim.passage is not None

@@ -38,6 +38,18 @@ def table_response(name: str, table: ReportTable) -> "StreamingHttpResponse":
     return csv_response(name, csv_header(table), csv_rows(table))
 
 
+def named_table_response(
+    prefix: str, tables: "Iterable[ReportTable]", name: str
+) -> "StreamingHttpResponse":
+    """The table of this name among those of a report; raises Http404 where there is none."""
+    from django.http import Http404
+
+    for table in tables:
+        if table.name == name:
+            return table_response(f"{prefix}-{name}.csv", table)
+    raise Http404("No such table.")
+
+
 def harmless(value: Any) -> Any:
     """The value, its text behind a quote sign where a spreadsheet would calculate with it.
 

@@ -287,6 +287,38 @@ def _around(context: template.Context, name: str, **more: Any) -> SafeString:
         return context.template.engine.get_template(name).render(context)
 
 
+@register.inclusion_tag("kit/table_head.html")
+def heads(*names: str) -> dict[str, Any]:
+    """The head of a table by the names of its columns; # before one says that it holds numbers."""
+    columns = [{"label": name.removeprefix("#"), "numeric": name[0] == "#"} for name in names]
+    return {"table": {"columns": columns}}
+
+
+@register.simple_block_tag(takes_context=True)
+def post(
+    context: template.Context, content: str, name: str, *args: Any, swaps: str = "", **options: str
+) -> SafeString:
+    """A form that is sent to the route of this name, which holds its buttons and fields.
+
+    `swaps` selects what the answer takes the place of, without another page. Of the `options`,
+    `css` is the class, `confirm` is asked before it is sent, the others are attributes.
+    """
+    url = reverse(name, args=args)
+    if swaps:
+        options |= {"hx-post": url, "hx-target": swaps, "hx-swap": "outerHTML"}
+        options["hx-sync"] = "this:drop"
+    names = {"css": "class", "confirm": "data-confirm"}
+    attributes = ((names.get(key, key), said) for key, said in options.items() if said)
+    return format_html(
+        '<form method="post" action="{}"{}>'
+        '<input type="hidden" name="csrfmiddlewaretoken" value="{}">{}</form>',
+        url,
+        format_html_join("", ' {}="{}"', attributes),
+        context.get("csrf_token", ""),
+        content,
+    )
+
+
 class Listing(template.Node):
     """What `listing` reads."""
 

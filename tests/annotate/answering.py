@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 
-from annotate.answers.services import Making, record_model_answer, write_answer
+from annotate.answers.services import record_model_answer, write_answer
 from annotate.models import Aspect
 from annotate.workspace.aspects import add_aspect
 from annotate.workspace.gold import assign_passage
@@ -27,7 +27,13 @@ OTHER = (
     "Moths fly in loops [lamps/page_1.txt]. Sky light [lamps/page_2.txt] and air "
     "[lamps/page_3.txt]."
 )
-MAKING = Making("paper", "gpt-5", 1, "f" * 64, practice=False)
+MAKING = {
+    "endpoint": "paper",
+    "model": "gpt-5",
+    "prompt_version": 1,
+    "prompt_sha256": "f" * 64,
+    "practice": False,
+}
 
 
 @dataclass
@@ -63,7 +69,7 @@ class Room:
 
     def generate(self, text: str = OTHER, query: Query | None = None):
         """An answer by a model, as a run stores it."""
-        return record_model_answer(query=query or self.query, text=text, making=MAKING)
+        return record_model_answer(query=query or self.query, text=text, **MAKING)
 
 
 def make_room(slug: str = "lamps") -> Room:

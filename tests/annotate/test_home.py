@@ -26,7 +26,7 @@ def test_an_open_batch_goes_on_where_it_was_left_and_counts_checks_as_items(db) 
     assert "Hand the batch in" in home(person)
     submit(world, batch)
     # Checks become no votes; a sum without them would tell how many there were of what.
-    assert last_days(person, timezone.localdate())[0].votes == batch.size
+    assert last_days(person, timezone.localdate())[0]["votes"] == batch.size
     assert home(world.admin).count("<tbody>") == 0
 
 

@@ -168,7 +168,8 @@ def aspect_split(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             expected=number(request.POST.get("version", "")) or 0,
         )
 
-    context = _aspect_context(aspect) | {"forms": forms}
+    names = ("First part", "Second part", "Third part", "Fourth part")
+    context = _aspect_context(aspect) | {"parts": list(zip(forms, names, strict=True))}
     return _restructure(request, access, [aspect], "aspect_split", context, split)
 
 

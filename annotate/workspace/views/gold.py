@@ -18,13 +18,14 @@ from annotate.loaders import (
 from annotate.models import Aspect, GoldPassage, Problem, ProblemTag
 from annotate.voting.disputes import domain_choices
 from annotate.voting.items import titled, web_url
+from annotate.voting.snapshot import Run
 from annotate.workspace import gold, problems
 from annotate.workspace.forms import RemakeForm, cleaned
 from annotate.workspace.gold import DiscardReason
 from annotate.workspace.remaking import as_piece, proposal, remake, undo_with_sources
 from annotate.workspace.views.board import Board, Card, Row, read_board
 from annotate.workspace.views.queries import WORKSPACE, query_context, workspace, workspace_url
-from annotate.workspace.views.texts import Run, shown
+from annotate.workspace.views.texts import shown
 from corpus.access import Access, enter
 from corpus.models import CollectedPage, CorpusVersion, Document, Judgment, Passage, Query, Source
 from corpus.texts.finding import excerpt

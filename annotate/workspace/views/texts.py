@@ -1,23 +1,15 @@
 """Texts as they are shown: runs of words, each with what it is, and a page's outline."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from annotate.voting.snapshot import Run
 from corpus.extraction import Kind
 from corpus.marcus.alignment import blocks
 from corpus.marcus.tokens import Token
 from corpus.models import CollectedPage, Passage
 
 _HEADINGS = 300
-
-
-class Run(NamedTuple):
-    """A run of a text; `css` says what it is, "" for nothing."""
-
-    text: str
-    css: str = ""
-    # DOM id of a heading, to which the outline leads.
-    anchor: str = ""
 
 
 def shown(page: CollectedPage) -> Iterator[Run]:

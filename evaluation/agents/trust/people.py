@@ -11,7 +11,7 @@ from typing import Final
 from django.db.models import Count, Q, QuerySet
 
 from annotate.grading.models import AnswerGrade, GradedAnswer, GradingSample, SampleKind
-from annotate.grading.services import PEOPLE, POINTS, SCORES, SEED, SIZE, Drawable, open_sample
+from annotate.grading.services import PEOPLE, POINTS, SCORES, SEED, SIZE, open_sample
 from corpus.access import Access
 from corpus.models import Benchmark
 from evaluation.agents.judging import answers_of, aspects_of
@@ -51,7 +51,11 @@ def draw_sample(
     rows = [row for run in runs for row in answers_of(run)]
     aspects = aspects_of([row["query"].pk for row in rows])
     answers = [
-        Drawable(row["query"], origin_of(row["item"].pk, row["round"]), answer["text"])
+        GradedAnswer(
+            query=row["query"],
+            origin=origin_of(row["item"].pk, row["round"]),
+            text=answer["text"],
+        )
         for row in rows
         if row["query"].pk in aspects and (answer := row["item"].answer_after(row["round"]))
     ]

@@ -156,7 +156,7 @@ def test_an_unreadable_case_is_settled_while_it_is_open_and_shows_no_vote() -> N
     who = access(world, world.reviewer)
     item = find_item(who, f"unreadable-{case.public_id}")
     assert item is not None
-    assert list(read_item(item).said) == []
+    assert list(read_item(item)["said"]) == []
     made = settle_case(case=case, access=who, label=0, reason="Noise.")
     with pytest.raises(Refused, match="decided"):
         cast_vote(case=case, voter=world.voters[1], label=1)
@@ -200,7 +200,7 @@ def test_experts_who_differ_on_a_passage() -> None:
     (item,) = open_items(who)
     assert (item.kind, item.key) == ("verdicts", f"{world.query.pk}-{world.passage.pk}")
     assert open_items(access(world, second)) == []
-    said = [(each["who"], each["what"], each["reason"]) for each in read_item(item).said]
+    said = [(each["who"], each["what"], each["reason"]) for each in read_item(item)["said"]]
     assert said == [
         ("Expert 1", "supports a1: Light.", ""),
         ("Expert 2", "not relevant", "noise: a menu"),

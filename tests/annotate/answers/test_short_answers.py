@@ -184,9 +184,9 @@ def test_an_import_of_bright_pro_is_judged_by_its_reference_answers(db, tmp_path
 
 def test_the_chosen_answer_is_taken_and_never_the_practice_model_s(room) -> None:
     room.write()
-    making = MAKING.__class__("practice", "practice", 1, "f" * 64, practice=True)
+    making = MAKING | {"endpoint": "practice", "model": "practice", "practice": True}
     choose_answer(
-        answer=record_model_answer(query=room.other, text="Nonsense.", making=making),
+        answer=record_model_answer(query=room.other, text="Nonsense.", **making),
         actor=room.admin,
     )
     slug = room.benchmark.slug

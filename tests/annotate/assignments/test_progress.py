@@ -36,15 +36,15 @@ def test_counts_by_domain_and_person(world) -> None:
     fill(world, 3, days=[1, 2, None], holder=one)
     fill(world, 1, days=[None], holder=two, domain="weather")
     found = read_progress(world.benchmark)
-    biology, weather = found.domains
+    biology, weather = found["domains"]
     assert (biology.total, biology.unassigned, biology.handed_in) == (4, 1, 2)
     assert (weather.total, weather.remaining) == (1, 1)
-    assert [(p.name, p.total, p.handed_in) for p in found.people] == [
+    assert [(p.name, p.total, p.handed_in) for p in found["people"]] == [
         ("annotator-1", 3, 2),
         ("annotator-2", 1, 0),
     ]
-    assert (found.total.total, found.total.remaining) == (5, 3)
-    assert [count for _, count in found.days][-2:] == [1, 1]
+    assert (found["total"].total, found["total"].remaining) == (5, 3)
+    assert [each["submitted"] for each in found["days"]][-2:] == [1, 1]
 
 
 def test_steady_work_is_forecast_with_an_interval(world) -> None:
@@ -53,8 +53,9 @@ def test_steady_work_is_forecast_with_an_interval(world) -> None:
         make_query(world.benchmark, f"left-{n}", "biology")
     found = read_progress(world.benchmark)
     today = timezone.localdate()
-    assert found.total.remaining == 8
-    low, middle, high = ((day - today).days for day in (found.end_low, found.end, found.end_high))
+    assert found["total"].remaining == 8
+    ends = found["outlook"]
+    low, middle, high = ((day - today).days for day in (ends.end_low, ends.end, ends.end_high))
     assert low < 4 <= middle <= 5 < high < 10
 
 

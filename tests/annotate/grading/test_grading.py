@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotate.answers.comparing import draw_comparison
 from annotate.answers.services import choose_answer
 from annotate.grading import services as verbs
-from annotate.grading.services import Drawable, grade_answer, next_answer, open_sample, to_grade
+from annotate.grading.services import grade_answer, next_answer, open_sample, to_grade
 from annotate.home import waiting_work
 from annotate.models import AnswerGrade, Aspect, GradedAnswer
 from annotate.workspace.aspects import add_aspect, save_aspect
@@ -26,7 +26,10 @@ FULL = {"a1": 1.0, "a2": 0.5, "a3": 0.0}
 
 
 def draw(room: Room, *texts: str, people: int = 2, **options):
-    answers = [Drawable(room.query, f"agent:{n}:1", text) for n, text in enumerate(texts, 1)]
+    answers = [
+        GradedAnswer(query=room.query, origin=f"agent:{n}:1", text=text)
+        for n, text in enumerate(texts, 1)
+    ]
     return open_sample(access=room.access(room.admin), answers=answers, people=people, **options)
 
 
@@ -254,7 +257,7 @@ def test_whose_the_answer_is_and_what_others_gave_is_shown_to_nobody_who_scores(
 
     def world(first: int, seed: int, theirs: dict[str, float], quality: int):
         answers = [
-            Drawable(room.query, f"agent:{first + n}:{n}", text)
+            GradedAnswer(query=room.query, origin=f"agent:{first + n}:{n}", text=text)
             for n, text in enumerate(("One text.", "Another text."), 1)
         ]
         access = room.access(room.admin)

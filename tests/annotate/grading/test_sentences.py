@@ -7,7 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 
 from annotate.grading import sentences as verbs
-from annotate.grading.sentences import Sentence, judge_sentence, next_sentence, open_sentences
+from annotate.grading.sentences import judge_sentence, next_sentence, open_sentences
 from annotate.grading.services import close_sample
 from annotate.home import waiting_work
 from annotate.models import SentenceGrade, SentenceItem, VoteSlot
@@ -29,7 +29,14 @@ SAID = ({"run": 1, "verdict": 2, "span": [0, 36]}, {"run": 2, "verdict": 0, "spa
 def draw(room: Room, *texts: str, machines: Any = SAID, passage: Any = None, **options: Any):
     cited = passage or room.passages[PID]
     offered = [
-        Sentence(room.query, cited, f"claim:1:{n}", text, "All of it.", False, machines)
+        SentenceItem(
+            query=room.query,
+            passage=cited,
+            origin=f"claim:1:{n}",
+            text=text,
+            context="All of it.",
+            machines=list(machines),
+        )
         for n, text in enumerate(texts or ["Moths roll."], 1)
     ]
     given = {"people": 2, "post_edit": 0} | options

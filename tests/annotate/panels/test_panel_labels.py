@@ -29,11 +29,6 @@ from tests.factories import make_member
 
 
 @pytest.fixture
-def world(panel_world):
-    return panel_world
-
-
-@pytest.fixture
 def panel(world):
     panel = make_panel(world)
     practise(world, panel, *world.voters[:3])

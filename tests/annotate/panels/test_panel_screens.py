@@ -26,16 +26,11 @@ from tests.worlds import in_a_world
 
 
 @pytest.fixture
-def world(panel_world):
-    return panel_world
-
-
-@pytest.fixture
 def panel(world):
     """Open, two labels each, with reasons, everything in the spot check."""
     panel = make_panel(world, open_it=False, shows_hints=True, labels_per_item=2, check_percent=100)
-    written = [verbs.Reasons(item.pk, REASONS, WRITER) for item in panel.items.all()]
-    verbs.freeze_reasons(panel=panel, reasons=written)
+    written = dict.fromkeys(panel.items.values_list("pk", flat=True), REASONS)
+    verbs.freeze_reasons(panel=panel, positions=written, provenance=WRITER)
     verbs.open_panel(panel=panel, access=access_of(world, world.admin))
     practise(world, panel, *world.voters[:3])
     return panel

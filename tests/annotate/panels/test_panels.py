@@ -1,6 +1,7 @@
 """Drawing a reference panel, freezing the reasons, opening and closing it."""
 
 from collections import Counter
+from functools import partial
 
 import pytest
 from django.core.exceptions import PermissionDenied
@@ -170,10 +171,10 @@ def test_does_not_open_before_the_bank_can_fill_the_practice(db):
 def test_reasons_are_frozen_once_and_never_after_the_opening(world):
     panel = make_panel(world, open_it=False, shows_hints=True)
     item = first_item(panel)
-    written = verbs.Reasons(item.pk, REASONS, WRITER)
-    assert verbs.freeze_reasons(panel=panel, reasons=[written]) == {item.pk}
-    other = verbs.Reasons(item.pk, REASONS[:1], WRITER | {"model": "other"})
-    assert verbs.freeze_reasons(panel=panel, reasons=[other]) == set()
+    freeze = partial(verbs.freeze_reasons, panel=panel)
+    assert freeze(positions={item.pk: REASONS}, provenance=WRITER) == {item.pk}
+    other = WRITER | {"model": "other"}
+    assert freeze(positions={item.pk: REASONS[:1]}, provenance=other) == set()
     item.refresh_from_db()
     item.case.refresh_from_db()
     assert item.hints == WRITER
@@ -181,8 +182,7 @@ def test_reasons_are_frozen_once_and_never_after_the_opening(world):
     access = access_of(world, world.admin)
     verbs.open_panel(panel=panel, access=access, without_hints=True)
     bare = panel.items.without_hints().first()
-    late = verbs.Reasons(bare.pk, REASONS, WRITER)
-    assert verbs.freeze_reasons(panel=panel, reasons=[late]) == set()
+    assert freeze(positions={bare.pk: REASONS}, provenance=WRITER) == set()
 
 
 def test_closing_gives_up_what_nobody_labelled_and_keeps_the_rest(world):

@@ -21,11 +21,6 @@ from tests.factories import make_member
 
 
 @pytest.fixture
-def world(panel_world):
-    return panel_world
-
-
-@pytest.fixture
 def panel(world):
     panel = make_panel(world, check_percent=100)
     practise(world, panel, *world.voters[:2])

@@ -23,11 +23,6 @@ def world(world):
     return world
 
 
-@pytest.fixture
-def me(world):
-    return signed_in(world.voters[0])
-
-
 def test_vote_leads_to_the_first_case_that_waits(world, me):
     first, second = in_turn(world.case(), world.case())
     assert me.get(world.url("vote/")).url == world.url(f"vote/{first.public_id}/")

@@ -8,7 +8,7 @@ from annotate.models import GoldPassage
 from annotate.workspace.aspects import add_aspect
 from annotate.workspace.gold import discard_passage
 from tests.annotate.workspace.test_remaking import FIRST, PAGE, SECOND
-from tests.annotate.world import hx, signed_in
+from tests.annotate.world import hx
 from tests.factories import make_document, make_gold, make_passage
 from tests.markup import one_line
 
@@ -37,11 +37,6 @@ def world(world):
         query=world.query, actor=world.voters[0], content="Backs to the light.", weight=5
     )
     return world
-
-
-@pytest.fixture
-def me(world):
-    return signed_in(world.voters[0])
 
 
 def at(world, name: str, *more: object) -> str:

@@ -21,11 +21,6 @@ def world(world):
 
 
 @pytest.fixture
-def me(world):
-    return signed_in(world.voters[0])
-
-
-@pytest.fixture
 def aspects(world):
     texts = ("Light bends the paths of moths.", "Heat is no lure at all.")
     return [

@@ -18,11 +18,6 @@ def world(world):
 
 
 @pytest.fixture
-def me(world):
-    return signed_in(world.voters[0])
-
-
-@pytest.fixture
 def aspect(world):
     return add_aspect(query=world.query, actor=world.voters[0], content="Backs to the light.")
 

@@ -113,7 +113,7 @@ def shown(benchmark: Any, person: Any) -> dict[str, tuple[str, int | None]]:
     """(state, label) by passage, as that person reads the candidates."""
     access = enter(person, benchmark.slug)
     found = candidates_of(access, proposals(benchmark).select_related("passage"))
-    return {c.entry.passage.pid: (c.state, c.label and c.label.label) for c in found}
+    return {c["entry"].passage.pid: (c["state"], c["label"] and c["label"].label) for c in found}
 
 
 def test_pool_holds_what_may_support_aspects_of_which_no_run_found_gold(garden) -> None:
@@ -282,7 +282,7 @@ def test_a_label_stays_about_the_text_that_was_asked_about(garden) -> None:
         ("p6", "human", 0),
     ]
     access = enter(expert, garden.slug)
-    assert all(each.is_stale for each in candidates_of(access, proposals(garden)))
+    assert all(each["is_stale"] for each in candidates_of(access, proposals(garden)))
 
 
 def test_nobody_is_asked_about_an_aspect_that_was_removed_until_it_is_back(garden) -> None:
