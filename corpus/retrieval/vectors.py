@@ -1,15 +1,15 @@
 """Vectors of documents and queries: exact search by cosine, and those of LSA."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from corpus.retrieval import DIMENSIONS
-from corpus.retrieval.analysis import Counts, Terms
-from corpus.retrieval.toplist import Scored, best
+from corpus.retrieval.analysis import Counts, Terms, count
+from corpus.retrieval.protocol import Default, Order, Scored
+from corpus.retrieval.toplist import best
 
 # Numbers that are held at once while documents are compared with queries.
 _AT_ONCE: Final = 16_000_000
@@ -67,9 +67,7 @@ def search(
     documents: Vectors,
     queries: Vectors,
     k: int,
-    order: npt.NDArray[np.int64],
-    *,
-    without: Sequence[Sequence[int]] = (),
+    order: Order,
 ) -> list[Scored]:
     """For each query the k documents of the highest cosine, by comparing with every one.
 
@@ -79,8 +77,7 @@ def search(
     queries = unit(queries)
     found: list[Scored] = []
     for start in range(0, len(queries), QUERIES):
-        part = slice(start, start + QUERIES)
-        found += _nearest(documents, queries[part], k, order, without[part])
+        found += _nearest(documents, queries[start : start + QUERIES], k, order)
     return found
 
 
@@ -88,8 +85,7 @@ def _nearest(
     documents: Vectors,
     queries: Vectors,
     k: int,
-    order: npt.NDArray[np.int64],
-    without: Sequence[Sequence[int]],
+    order: Order,
 ) -> list[Scored]:
     bars = np.full((len(queries), 1), _NOTHING, np.float32)
     kept: list[list[Scored]] = [[] for _ in queries]
@@ -98,9 +94,6 @@ def _nearest(
     for start in range(0, len(documents), step):
         scores = queries @ documents[start : start + step].T
         width = scores.shape[1]
-        for row, numbers in enumerate(without):
-            inside = [each - start for each in numbers if start <= each < start + width]
-            scores[row, inside] = -np.inf
         if start == 0 and width > k:
             bars = np.fmax(bars, np.partition(scores, width - k, axis=1)[:, [width - k]])
         flat = np.flatnonzero(scores >= bars)
@@ -116,9 +109,7 @@ def _nearest(
     return [_pruned(each, k, order) for each in kept]
 
 
-def _raised(
-    kept: Sequence[Scored], k: int, order: npt.NDArray[np.int64]
-) -> tuple[np.float32, list[Scored]]:
+def _raised(kept: Sequence[Scored], k: int, order: Order) -> tuple[np.float32, list[Scored]]:
     """The bar that the k best so far set, and what reaches it; the k best where many tie."""
     numbers, values = (np.concatenate(each) for each in zip(*kept, strict=True))
     bar = np.partition(values, len(values) - k)[len(values) - k]
@@ -128,7 +119,7 @@ def _raised(
     return bar, [(numbers[places], values[places])]
 
 
-def _pruned(kept: Sequence[Scored], k: int, order: npt.NDArray[np.int64]) -> Scored:
+def _pruned(kept: Sequence[Scored], k: int, order: Order) -> Scored:
     """The k best of what was kept, equal ones by their ids."""
     if not kept:
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
@@ -137,7 +128,7 @@ def _pruned(kept: Sequence[Scored], k: int, order: npt.NDArray[np.int64]) -> Sco
     return numbers[places], scores
 
 
-def build_lsa(counts: Counts, folder: Path, *, dimensions: int = DIMENSIONS) -> None:
+def build_lsa(counts: Counts, folder: Path, *, dimensions: int) -> None:
     """Write the vectors of latent semantic analysis (Deerwester et al. 1990) over TF-IDF.
 
     A truncated singular value decomposition from a fixed seed; the terms are cut to the most
@@ -179,6 +170,26 @@ def lsa_queries(folder: Path, texts: Iterable[str]) -> Vectors:
     components = np.load(folder / "components.npy", mmap_mode="r")
     rows = [_projected(terms.of(text), idf, components) for text in texts]
     return np.array(rows, np.float32).reshape(len(rows), components.shape[0])
+
+
+class LSA:
+    """TF-IDF folded into a few dimensions, so that words of one context come close."""
+
+    title: Final = "LSA"
+    version: Final = "english-porter-1 1"
+    settings: Final[Mapping[str, Default]] = {"dimensions": (128, 1, 1024)}
+
+    def __init__(self, folder: Path, *, dimensions: int = 128) -> None:
+        self._folder, self._dimensions = folder, dimensions
+
+    def index(self, texts: Iterable[str]) -> None:
+        """Write the vectors; raises NoWords."""
+        build_lsa(count(texts), self._folder, dimensions=self._dimensions)
+
+    def search(self, queries: Sequence[str], k: int, order: Order) -> Iterator[Scored]:
+        """The k nearest documents of each query."""
+        found = lsa_queries(self._folder, queries)
+        yield from search(load_vectors(self._folder), found, k, order)
 
 
 def _projected(numbers: npt.NDArray[np.int32], idf: Vectors, components: Vectors) -> Vectors:
