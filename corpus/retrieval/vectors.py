@@ -17,6 +17,8 @@ _AT_ONCE: Final = 16_000_000
 QUERIES: Final = 1024
 # Documents that are kept of a query before the best are looked for, in multiples of k.
 _POOL: Final = 2
+# Blocks of scores for each of the best, where the first bar is looked for.
+_BLOCKS: Final = 3
 # Below every score, and above that of a document that is left out.
 _NOTHING: Final = np.finfo(np.float32).min
 # LSA: dimensions, and the terms that are looked at: those that most documents hold.
@@ -91,12 +93,18 @@ def _nearest(
     kept: list[list[Scored]] = [[] for _ in queries]
     sizes = np.zeros(len(queries), np.int64)
     step = max(1, _AT_ONCE // max(len(queries), documents.shape[1]))
+    # Written over again and again: new memory for every part takes as long as looking through it.
+    room = np.empty(len(queries) * min(step, len(documents)), np.float32)
+    marks = np.empty(len(room), np.bool_)
     for start in range(0, len(documents), step):
-        scores = queries @ documents[start : start + step].T
-        width = scores.shape[1]
-        if start == 0 and width > k:
-            bars = np.fmax(bars, np.partition(scores, width - k, axis=1)[:, [width - k]])
-        flat = np.flatnonzero(scores >= bars)
+        part = documents[start : start + step]
+        width = len(part)
+        scores = room[: len(queries) * width].reshape(len(queries), width)
+        np.matmul(queries, part.T, out=scores)
+        if start == 0:
+            bars = np.fmax(bars, _first_bars(scores, k))
+        reached = marks[: scores.size].reshape(scores.shape)
+        flat = np.flatnonzero(np.greater_equal(scores, bars, out=reached))
         values = scores.ravel()[flat]
         ends = np.searchsorted(flat, np.arange(len(queries) + 1) * width)
         sizes += np.diff(ends)
@@ -107,6 +115,19 @@ def _nearest(
                 bars[row], kept[row] = _raised(kept[row], k, order)
                 sizes[row] = len(kept[row][0][0])
     return [_pruned(each, k, order) for each in kept]
+
+
+def _first_bars(scores: Vectors, k: int) -> Vectors:
+    """What k scores of each row reach, for little more than one look: so many blocks have a
+    highest that does."""
+    size = scores.shape[1] // (_BLOCKS * k)
+    if size > 1:
+        blocks = scores[:, : scores.shape[1] // size * size]
+        scores = blocks.reshape(len(scores), size, -1).max(axis=1)
+    width = scores.shape[1]
+    if width <= k:
+        return np.full((len(scores), 1), _NOTHING, np.float32)
+    return np.partition(scores, width - k, axis=1)[:, [width - k]]
 
 
 def _raised(kept: Sequence[Scored], k: int, order: Order) -> tuple[np.float32, list[Scored]]:
