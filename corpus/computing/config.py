@@ -1,9 +1,6 @@
 """What a computation may be asked for: checked, completed and frozen as JSON."""
 
-from dataclasses import dataclass
 from typing import Any
-
-from django import forms
 
 from corpus.computing import retrievers
 from corpus.computing.models import Method
@@ -15,7 +12,7 @@ from corpus.models import (
     RankedList,
     RetrievalRun,
 )
-from corpus.retrieval.protocol import Default
+from corpus.options import Setting, frozen
 from kit.errors import Refused
 from llm import endpoints
 
@@ -23,57 +20,6 @@ from llm import endpoints
 BY_DOCUMENT = "by_document"
 # The key of the source whose wordings are searched for in place of the queries' own.
 QUERIES = "queries"
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What a setting of a method may be, a text up to so many characters; and what by default."""
-
-    kind: type
-    default: Any
-    low: float = 0
-    high: float = 0
-
-    def read(self, name: str, value: Any) -> Any:
-        """The value, the default for None; raises Refused, naming the field."""
-        if value is None:
-            return self.default
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if self.kind is bool:
-            fits, rule = isinstance(value, bool), "true or false"
-        elif self.kind is str:
-            fits = isinstance(value, str) and len(value) <= self.high
-            rule = f"a text of at most {self.high:,} characters"
-        elif self.kind is int:
-            fits = is_number and isinstance(value, int) and self.low <= value <= self.high
-            rule = f"a whole number from {self.low} to {self.high:,}"
-        else:
-            fits = is_number and self.low <= value <= self.high
-            rule = f"a number from {self.low:g} to {self.high:g}"
-        if not fits:
-            raise Refused(f"{name} is {rule}.", field=name)
-        return self.kind(value)
-
-    @classmethod
-    def of(cls, default: Default) -> "Setting":
-        """As a retriever names it: a default, or a number's (default, least, most)."""
-        if isinstance(default, tuple):
-            value, low, high = default
-            return cls(type(value), value, low, high)
-        if isinstance(default, str):
-            return cls(str, default, high=2000)
-        return cls(type(default), default, -1e9, 1e9)
-
-    def field(self, **more: Any) -> forms.Field:
-        """As a field of a form."""
-        if self.kind is bool:
-            return forms.BooleanField(initial=self.default, required=False, **more)
-        if self.kind is str:
-            most = int(self.high)
-            return forms.CharField(initial=self.default, max_length=most, required=False, **more)
-        kind = forms.IntegerField if self.kind is int else forms.FloatField
-        bounds: dict[str, Any] = {"min_value": self.low, "max_value": self.high}
-        return kind(initial=self.default, **bounds, **more)
 
 
 DEPTH = Setting(int, 1000, 1, 1000)
@@ -110,10 +56,8 @@ def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str
     """The whole configuration; names that the method does not know are refused, too."""
     known = settings_of(method)
     shared = ("runs", "weights") if method == Method.HYBRID else (BY_DOCUMENT, QUERIES)
-    for name in given:
-        if name not in known and name not in ("depth", *shared):
-            raise Refused(f"{retrievers.label_of(method)} has no setting {name!r}.", field=name)
-    found = {name: setting.read(name, given.get(name)) for name, setting in known.items()}
+    own = {name: value for name, value in given.items() if name not in ("depth", *shared)}
+    found = frozen(known, own, {}, whose=retrievers.label_of(method))
     if method == Method.HYBRID:
         found["runs"] = _runs(benchmark, given.get("runs"))
         found["weights"] = _weights(given.get("weights"))

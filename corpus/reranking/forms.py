@@ -4,13 +4,13 @@ from typing import Any, Final
 
 from django import forms
 
-from corpus.computing.config import Setting
 from corpus.models import Benchmark
+from corpus.options import fields_of
 from corpus.reranking import asking
 from corpus.reranking.services import CHOICES, MIX_WORDS, SETTINGS, role_of
 from corpus.versions.forms import RunField, runs_of
 from llm.endpoints import endpoint_choices
-from llm.ledger.accounts import budget_field, effort_field
+from llm.ledger.accounts import budget_field
 
 ABOUT: Final = {
     asking.POINTWISE: "A model scores each passage from 0 to 10, one call a passage.",
@@ -54,7 +54,7 @@ class RerankForm(forms.Form):
         if role := role_of(method):
             choices = endpoint_choices(role)
             self.fields["endpoint"] = forms.ChoiceField(label="Model endpoint", choices=choices)
-        self.fields.update({name: _field(name, each) for name, each in SETTINGS[method].items()})
+        self.fields.update(fields_of(SETTINGS[method], _WORDS, CHOICES, MIX_WORDS))
         self.fields["name"] = forms.CharField(
             max_length=190, required=False, help_text="Left empty, one is made up."
         )
@@ -64,16 +64,3 @@ class RerankForm(forms.Form):
     def clean_method(self) -> str:
         """The one whose fields these are."""
         return self.method
-
-
-def _field(name: str, setting: Setting) -> forms.Field:
-    if name == "reasoning_effort":
-        return effort_field()
-    label, about = _WORDS[name]
-    if name in CHOICES:
-        words = MIX_WORDS if name == "mix" else {}
-        choices = [(each, words.get(each, each)) for each in CHOICES[name]]
-        return forms.ChoiceField(
-            label=label, help_text=about, choices=choices, initial=setting.default
-        )
-    return setting.field(label=label, help_text=about)
