@@ -59,7 +59,10 @@ class Setting:
             return forms.BooleanField(initial=self.default, required=False, **more)
         if self.kind is str:
             most = int(self.high)
-            return forms.CharField(initial=self.default, max_length=most, required=False, **more)
+            # A longer text may have lines.
+            kind = forms.Textarea(attrs={"rows": 3}) if most > 2000 else forms.TextInput()
+            more |= {"widget": kind, "strip": False, "required": False}
+            return forms.CharField(initial=self.default, max_length=most, **more)
         kind = forms.IntegerField if self.kind is int else forms.FloatField
         bounds: dict[str, Any] = {"min_value": self.low, "max_value": self.high}
         return kind(initial=self.default, **bounds, **more)
@@ -117,7 +120,7 @@ def fields_of(
                     choices=named, initial=setting.default, required=is_needed, **more
                 ),
             )
-        elif setting.kind is bool:
+        elif setting.kind in (bool, str):
             yield name, setting.field(**more)
         else:
             yield name, setting.field(**more, required=setting.default is not None)

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from corpus.access import enter
 from corpus.computing import services as computing
+from corpus.computing.models import Method
 from corpus.computing.retrievers import names
 from corpus.computing.views import RUNS
 from corpus.models import Role, RunComputation
@@ -42,7 +43,8 @@ class MethodField(serializers.ChoiceField):
     """A method that is here, or a retriever that was installed."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(choices=[(name, name) for name in names()], **kwargs)
+        plugged = [(name, name) for name in names() if name not in Method.values]
+        super().__init__(choices=[*Method.choices, *plugged], **kwargs)
 
 
 class NewComputationSerializer(serializers.Serializer):

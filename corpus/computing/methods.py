@@ -127,6 +127,8 @@ Step = Callable[[int], None]
 Ranked = tuple[int, list[str], list[float]]
 # Progress is reported after so many passages; the lease has a heartbeat of its own.
 _EVERY: Final = 1_000
+# Places of lists that are held at once while queries are searched for together.
+_HELD: Final = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -205,17 +207,19 @@ def opened(job: Job) -> tuple[Find, bool]:
         retriever = make(folder)
 
     def lists(queries: Sequence[Asked]) -> Iterator[Ranked]:
-        for start in range(0, len(queries), vectors.QUERIES):
-            group = queries[start : start + vectors.QUERIES]
-            without = [job.without(query) for query in group]
-            # Those that a query excludes may stand before all others.
-            k = min(job.reach + max(map(len, without)), len(job.corpus.pids))
+        without = [job.without(query) for query in queries]
+        # Those that a query excludes may stand before all others.
+        k = min(job.reach + max(map(len, without), default=0), len(job.corpus.pids))
+        size = min(vectors.QUERIES, max(1, _HELD // max(1, k)))
+        for start in range(0, len(queries), size):
+            group = queries[start : start + size]
             texts = [query.text for query in group]
             with _faults(job, title):
                 found = checked(
                     retriever.search(texts, k, job.corpus.order), texts, k, job.corpus.order
                 )
-                for query, out, each in zip(group, without, found, strict=True):
+                left_out = without[start : start + size]
+                for query, out, each in zip(group, left_out, found, strict=True):
                     yield job.ranked(query, each, out)
 
     return lists, was_there
@@ -243,9 +247,9 @@ def _retriever(job: Job) -> tuple[Callable[[Path], Retriever], dict[str, Any], s
             f"The retriever {found.title} is {found.stamp} here, and {config['retriever']} was "
             "asked for. Install that one, or compute a run anew."
         )
-    kind, settings_of = found.kind, {name: config[name] for name in found.settings}
-    recipe = {"method": method, "version": found.stamp or kind.version, **settings_of}
-    return lambda folder: kind(folder, **settings_of), recipe, f"{found.title} ({found.stamp})"
+    kind, own = found.kind, {name: config[name] for name in found.settings}
+    recipe = {"method": method, "version": found.stamp or kind.version, **own}
+    return lambda folder: kind(folder, **own), recipe, f"{found.title} ({found.stamp})"
 
 
 # What comes through a retriever's code from here.

@@ -21,7 +21,7 @@ ABOUT: Final = {
     "ten pairs of known order before it is paid.",
     asking.ORACLE: "Relevant passages first, by the gold: what no reranker of this run can exceed. "
     "Asks nobody.",
-    asking.MERGE: "Two runs made one by the logarithm of their ranks, such as a pointwise and a "
+    asking.MERGE: "Two runs made one by their ranks, such as a pointwise and a "
     "listwise reranking. Asks nobody.",
 }
 _WORDS: Final[dict[str, tuple[str, str]]] = {
@@ -35,6 +35,12 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "repeats": ("Repeats", ""),
     "seed": ("Seed of the shuffles", ""),
     "temperature": ("Temperature", ""),
+    "query_template": (
+        "Template of the query",
+        "With {query} in it, for models that want their texts in a form of their own.",
+    ),
+    "document_template": ("Template of each passage", "With {document} in it."),
+    "fusion": ("Ranks count", "log-rank: by -ln(rank), DIVER's; rrf: by 1 / (60 + rank)."),
 }
 
 

@@ -16,7 +16,7 @@ from corpus.options import Setting, as_settings, frozen
 from corpus.reranking import asking
 from corpus.reranking.models import RerankItem, RerankMethod, RerankRun, RerankState
 from corpus.reranking.reading import candidates_of, scheme_of
-from corpus.reranking.rules import PARSERS, by_place
+from corpus.reranking.rules import FUSIONS, LOGARITHM, PARSERS, by_place
 from kit.errors import Refused
 from kit.runs.models import RunStatus, begin, wake
 from kit.runs.moves import move_run, note
@@ -67,14 +67,21 @@ SETTINGS: Final[dict[str, dict[str, Setting]]] = {
         "mix": Setting(str, ALONE, high=12),
         "weight": Setting(float, 0.6, 0, 1),
         "document_chars": Setting(int, 24_000, *_CHARS),
+        "query_template": Setting(str, "", high=4_000),
+        "document_template": Setting(str, "", high=4_000),
     },
     asking.ORACLE: _DEPTH,
-    asking.MERGE: {**_DEPTH, "weight": Setting(float, 0.6, 0, 1)},
+    asking.MERGE: {
+        **_DEPTH,
+        "weight": Setting(float, 0.6, 0, 1),
+        "fusion": Setting(str, LOGARITHM, high=10),
+    },
 }
 CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "parser": PARSERS,
     "family": (asking.AUTO, *asking.FAMILIES),
     "mix": MIXES,
+    "fusion": FUSIONS,
     "reasoning_effort": ("", *EFFORTS),
 }
 # Tokens of an answer, for forecasts.
@@ -160,6 +167,13 @@ def checked_config(
         raise Refused(f"There is no method {method!r}: {', '.join(SETTINGS)}.", field="method")
     whose = RerankMethod(method).label
     config = frozen(SETTINGS[method], options, CHOICES, whose=whose)
+    for name in ("query", "document"):
+        if template := config.get(f"{name}_template"):
+            if f"{{{name}}}" not in template:
+                raise Refused(
+                    f"The template needs {{{name}}} where the text goes.", field=f"{name}_template"
+                )
+            config[f"{name}_template"] = template.replace("\r\n", "\n")
     is_merge = method == asking.MERGE
     if is_merge != (second is not None) or second == source:
         raise Refused("A merge, and nothing else, has a second run, another one.", field="second")

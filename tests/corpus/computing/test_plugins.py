@@ -94,7 +94,14 @@ class Computed:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda each: each.__name__)
-@pytest.mark.parametrize("kind", [BM25, TFIDF, LSA, "embeddings", "hybrid", "tiny"], ids=str)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(BM25, TFIDF, LSA, "tiny"),
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("embeddings", "hybrid")),
+    ],
+    ids=str,
+)
 def test_the_kit_is_stood_by_every_retriever_here(kind, check, tmp_path, request) -> None:
     folder = tmp_path / "kit"
     folder.mkdir()
