@@ -70,7 +70,7 @@ def test_a_model_gets_its_texts_in_the_template_that_it_wants(room, settings, tm
         assert all(each["query"].startswith("<Q>\n") for each in mine)
         assert all(text.startswith("<D>") for each in mine for text in each["documents"])
         assert run.config["query_template"] == "<Q>\n{query}"
-        with pytest.raises(Refused, match="{document}") as refused:
+        with pytest.raises(Refused, match="where the text goes") as refused:
             ran(room, document_template="nothing")
     assert refused.value.field == "document_template"
 
