@@ -60,8 +60,8 @@ class Setting:
         if self.kind is str:
             most = int(self.high)
             # A longer text may have lines.
-            kind = forms.Textarea(attrs={"rows": 3}) if most > 2000 else forms.TextInput()
-            more |= {"widget": kind, "strip": False, "required": False}
+            widget = forms.Textarea(attrs={"rows": 3}) if most > 2000 else forms.TextInput()
+            more |= {"widget": widget, "strip": False, "required": False}
             return forms.CharField(initial=self.default, max_length=most, **more)
         kind = forms.IntegerField if self.kind is int else forms.FloatField
         bounds: dict[str, Any] = {"min_value": self.low, "max_value": self.high}
