@@ -21,7 +21,7 @@ from corpus.models import CorpusVersion, Domain, Query, RankedList
 from corpus.pooling import Ranking, top
 from corpus.retrieval import vectors
 from corpus.retrieval.analysis import NoWords
-from corpus.retrieval.protocol import Misbehaved, Order, Retriever, Scored, checked
+from corpus.retrieval.protocol import Default, Misbehaved, Order, Retriever, Scored, checked
 from corpus.retrieval.toplist import best_of, fuse, plain
 from corpus.versions.crosswalk import excluded_in
 from kit.errors import Refused
@@ -98,7 +98,10 @@ class Asking:
 class Dense:
     """Vectors of a model at an endpoint, compared one by one."""
 
+    title: Final = str(Method.EMBEDDINGS.label)
     version: Final = "1"
+    # Set where a run is asked for: they name an endpoint of this site.
+    settings: Final[dict[str, Default]] = {}
 
     def __init__(
         self, folder: Path, *, asking: Asking, size: int, query_prefix: str, document_prefix: str
@@ -231,14 +234,14 @@ def _retriever(job: Job) -> tuple[Callable[[Path], Retriever], dict[str, Any], s
     Raises Refused where it is no longer the one that was asked for.
     """
     config = job.config
-    method = config["method"]
+    method: str = config["method"]
     if method == Method.EMBEDDINGS:
         assert job.asking is not None
         prefixes = {name: config[name] for name in ("query_prefix", "document_prefix")}
         given = {"asking": job.asking, "size": len(job.corpus.pids), **prefixes}
         names = ("method", "endpoint", "model", "dimensions", "document_prefix")
         recipe = {name: config[name] for name in names} | {"version": 1}
-        return lambda folder: Dense(folder, **given), recipe, method
+        return lambda folder: Dense(folder, **given), recipe, Dense.title
     found = known(method)
     if found is None or found.kind is None:
         raise Refused(found.fault if found else f"The retriever {method} is not installed here.")

@@ -23,10 +23,17 @@ class Retriever(Protocol):
     """One index in its own folder. Made anew for indexing and for searching, maybe in two
     processes, with the same folder and settings: what a search needs lies in the folder."""
 
-    title: str
-    # Another one wherever the same settings would rank otherwise, or read another index.
-    version: str
-    settings: Mapping[str, Default]
+    @property
+    def title(self) -> str:
+        """What people call it; an attribute of the class, as are the next two."""
+
+    @property
+    def version(self) -> str:
+        """Another one wherever the same settings would rank otherwise, or read another index."""
+
+    @property
+    def settings(self) -> Mapping[str, Default]:
+        """What it may be set to, by the names that its `__init__` takes."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         """Keep what it is given; the folder is there, empty before `index`. Raises ValueError for
@@ -38,7 +45,7 @@ class Retriever(Protocol):
 
     def search(
         self, queries: Sequence[str], k: int, order: Order
-    ) -> Iterable[tuple[Sequence[int], Sequence[float]]]:
+    ) -> Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]:
         """For each query the numbers of at most k texts, none twice, and their scores, the higher
         the better.
 
