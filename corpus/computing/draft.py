@@ -12,7 +12,7 @@ from django.db import transaction
 
 from corpus.computing.config import BY_DOCUMENT, QUERIES, key_of_run
 from corpus.computing.corpus import documents_of, read_corpus
-from corpus.computing.methods import Asked, Asking, Job, Ranked, fused, rank
+from corpus.computing.methods import Asked, Asking, Job, Ranked, fused, in_domain, rank
 from corpus.computing.models import Method
 from corpus.computing.retrievers import label_of
 from corpus.models import (
@@ -163,7 +163,8 @@ class Draft:
         if config.get(BY_DOCUMENT):
             documents = documents_of(self.version, domain, corpus)
             counts |= {"documents": len(documents.pids), "ranked": self.version.name}
-        job = Job(corpus, asked, config, config["depth"], step, asking, documents)
+        whole = in_domain(config, domain)
+        job = Job(corpus, asked, whole, config["depth"], step, asking, documents)
         lists, was_there = rank(job)
         counts["index_was_kept"] = was_there
         self.done += len(corpus.pids)

@@ -125,7 +125,8 @@ def _embeddings() -> dict[str, forms.Field]:
         ),
         "query_prefix": forms.CharField(
             label="Before each query",
-            help_text="An instruction, for models that were trained with one.",
+            help_text="An instruction, for models that were trained with one; {domain} in it is "
+            "the domain’s name.",
             **prefix,
         ),
         "document_prefix": forms.CharField(label="Before each passage", **prefix),

@@ -192,6 +192,12 @@ class Job:
 Find = Callable[[Sequence[Asked]], Iterator[Ranked]]
 
 
+def in_domain(config: dict[str, Any], domain: Domain) -> dict[str, Any]:
+    """A configuration with the domain's name in its prefixes, where they ask for it."""
+    prefixes = {"query_prefix", "document_prefix"} & config.keys()
+    return config | {name: config[name].replace("{domain}", domain.name) for name in prefixes}
+
+
 def rank(job: Job) -> tuple[Iterator[Ranked], bool]:
     """The lists of all queries, and whether the index was kept from before. Raises Refused."""
     find, was_there = opened(job)
