@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 
-from corpus.models import Benchmark, CorpusVersion, Document, Domain, Passage
+from corpus.models import Benchmark, CorpusVersion, Document, Domain, Passage, RetrievalRun
+from kit.errors import Refused
 from kit.lists.tables import Choices
 
 T = TypeVar("T", Passage, Document)
@@ -54,6 +55,17 @@ def unused_name(name: str, taken: Iterable[str]) -> str:
     while f"{name} {number}" in used:
         number += 1
     return f"{name} {number}"
+
+
+def put_runs(benchmark: Benchmark, given: dict[str, Any], *names: str) -> None:
+    """Put retrieval runs in the place of their numbers; None stays. Raises Refused, naming the
+    field."""
+    for name in names:
+        if given[name] is not None:
+            rows = RetrievalRun.objects.filter(benchmark=benchmark, pk=given[name])
+            given[name] = rows.first()
+            if given[name] is None:
+                raise Refused("There is no such retrieval run.", field=name)
 
 
 def domain_choices(benchmark: Benchmark) -> list[tuple[str, str]]:

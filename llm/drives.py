@@ -85,9 +85,10 @@ class Drive(Generic[RunT]):
                 self._drive(share)
             except Stopping:
                 share.release()
-            except LostLease:
-                raise
             except Exception as error:  # the job's outermost frame: it ends up in the row
+                # One lost lease in a group is enough: what else went wrong comes again elsewhere.
+                if any(isinstance(each, LostLease) for each in _leaves(error)):
+                    raise LostLease from error
                 _end(share, error)
         except LostLease:
             logger.info("%s was paused, cancelled or taken over", _name(share))

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from corpus.access import enter
 from corpus.computing import services as computing
 from corpus.computing.models import Method
+from corpus.computing.retrievers import names
 from corpus.computing.views import RUNS
 from corpus.models import Role, RunComputation
 from corpus.run_routes import OneRun, RunLimit, RunVerb
@@ -38,11 +39,19 @@ class RunComputationSerializer(PaidSerializer, serializers.ModelSerializer):
         return row.run_id if row.run and row.run.is_ready else None
 
 
+class MethodField(serializers.ChoiceField):
+    """A method that is here, or a retriever that was installed."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        plugged = [(name, name) for name in names() if name not in Method.values]
+        super().__init__(choices=[*Method.choices, *plugged], **kwargs)
+
+
 class NewComputationSerializer(serializers.Serializer):
     """What to compute. `config`: depth, by_document; k1, b; dimensions; endpoint, model; runs,
-    weights; queries, the id of a query source."""
+    weights; queries, the id of a query source; the settings of an installed retriever."""
 
-    method = serializers.ChoiceField(choices=Method.choices)
+    method = MethodField()
     config = serializers.DictField(required=False, default=dict)
     name = serializers.CharField(max_length=200, required=False, default="", allow_blank=True)
     budget_usd = BudgetField(required=False, default=None)

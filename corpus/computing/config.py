@@ -1,10 +1,8 @@
 """What a computation may be asked for: checked, completed and frozen as JSON."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from django import forms
-
+from corpus.computing import retrievers
 from corpus.computing.models import Method
 from corpus.models import (
     Benchmark,
@@ -14,7 +12,7 @@ from corpus.models import (
     RankedList,
     RetrievalRun,
 )
-from corpus.retrieval import DIMENSIONS, K1, B
+from corpus.options import Setting, frozen
 from kit.errors import Refused
 from llm import endpoints
 
@@ -24,49 +22,10 @@ BY_DOCUMENT = "by_document"
 QUERIES = "queries"
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What a setting of a method may be, a text up to so many characters; and what by default."""
-
-    kind: type
-    default: Any
-    low: float = 0
-    high: float = 0
-
-    def read(self, name: str, value: Any) -> Any:
-        """The value, the default for None; raises Refused, naming the field."""
-        if value is None:
-            return self.default
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if self.kind is bool:
-            fits, rule = isinstance(value, bool), "true or false"
-        elif self.kind is str:
-            fits = isinstance(value, str) and len(value) <= self.high
-            rule = f"a text of at most {self.high:,} characters"
-        elif self.kind is int:
-            fits = is_number and isinstance(value, int) and self.low <= value <= self.high
-            rule = f"a whole number from {self.low} to {self.high:,}"
-        else:
-            fits = is_number and self.low <= value <= self.high
-            rule = f"a number from {self.low:g} to {self.high:g}"
-        if not fits:
-            raise Refused(f"{name} is {rule}.", field=name)
-        return self.kind(value)
-
-    def field(self, **more: Any) -> forms.Field:
-        """The number as a field of a form."""
-        kind = forms.IntegerField if self.kind is int else forms.FloatField
-        bounds: dict[str, Any] = {"min_value": self.low, "max_value": self.high}
-        return kind(initial=self.default, **bounds, **more)
-
-
 DEPTH = Setting(int, 1000, 1, 1000)
 WEIGHT = Setting(float, 0.5, 0, 1)
 _PREFIX = Setting(str, "", high=2000)
-SETTINGS: dict[Method, dict[str, Setting]] = {
-    Method.BM25: {"k1": Setting(float, K1, 0, 10), "b": Setting(float, B, 0, 1)},
-    Method.TFIDF: {},
-    Method.LSA: {"dimensions": Setting(int, DIMENSIONS, 1, 1024)},
+_SETTINGS: dict[str, dict[str, Setting]] = {
     Method.EMBEDDINGS: {
         "endpoint": Setting(str, "", high=60),
         "model": Setting(str, "", high=200),
@@ -79,16 +38,26 @@ SETTINGS: dict[Method, dict[str, Setting]] = {
 }
 
 
+def settings_of(method: str) -> dict[str, Setting]:
+    """What a method may be set to. Raises Refused where there is no such method, or one that
+    cannot be used."""
+    if method in _SETTINGS:
+        return _SETTINGS[method]
+    found = retrievers.known(method)
+    if found is None:
+        named = ", ".join(retrievers.names())
+        raise Refused(f"There is no method {method!r}: {named}.", field="method")
+    if found.fault:
+        raise Refused(found.fault, field="method")
+    return {name: Setting.of(default) for name, default in found.settings.items()}
+
+
 def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str, Any]:
     """The whole configuration; names that the method does not know are refused, too."""
-    if method not in Method.values:
-        raise Refused(f"There is no method {method!r}: {', '.join(Method.values)}.", field="method")
-    known = SETTINGS[Method(method)]
+    known = settings_of(method)
     shared = ("runs", "weights") if method == Method.HYBRID else (BY_DOCUMENT, QUERIES)
-    for name in given:
-        if name not in known and name not in ("depth", *shared):
-            raise Refused(f"{Method(method).label} has no setting {name!r}.", field=name)
-    found = {name: setting.read(name, given.get(name)) for name, setting in known.items()}
+    own = {name: value for name, value in given.items() if name not in ("depth", *shared)}
+    found = frozen(known, own, {}, whose=retrievers.label_of(method))
     if method == Method.HYBRID:
         found["runs"] = _runs(benchmark, given.get("runs"))
         found["weights"] = _weights(given.get("weights"))
@@ -99,6 +68,9 @@ def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str
         placed = endpoints.get(name) if name else endpoints.for_role("embedder")
         endpoint = endpoints.in_role(placed, "embedder")
         found |= {"endpoint": endpoint.name, "model": found["model"] or endpoint.default_model}
+    plugged = retrievers.known(method)
+    if plugged and plugged.stamp:
+        found["retriever"] = plugged.stamp
     depth = DEPTH.read("depth", given.get("depth"))
     if Setting(bool, False).read(BY_DOCUMENT, given.get(BY_DOCUMENT)):
         found[BY_DOCUMENT] = True
@@ -141,8 +113,8 @@ def title(config: dict[str, Any], names: dict[int, str], version: CorpusVersion 
     if config.get(QUERIES):
         plain = title({**config, QUERIES: None}, names, version)
         return f"{plain}, {QuerySource.objects.get(pk=config[QUERIES]).name}"
-    method = Method(config["method"])
-    settings = {"depth": DEPTH, **SETTINGS[method]}
+    method = config["method"]
+    settings = {"depth": DEPTH, **settings_of(method)}
     if method == Method.EMBEDDINGS:
         name = str(config["model"])
     elif method == Method.HYBRID:
@@ -153,7 +125,7 @@ def title(config: dict[str, Any], names: dict[int, str], version: CorpusVersion 
         name = f"LSA {config['dimensions']}"
         del settings["dimensions"]
     else:
-        name = str(method.label)
+        name = retrievers.label_of(method)
     changed = [
         f"{each} {config[each]:g}"
         for each, setting in settings.items()

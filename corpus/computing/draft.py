@@ -12,8 +12,9 @@ from django.db import transaction
 
 from corpus.computing.config import BY_DOCUMENT, QUERIES, key_of_run
 from corpus.computing.corpus import documents_of, read_corpus
-from corpus.computing.methods import Asked, Asking, Job, Ranked, fused, rank
+from corpus.computing.methods import Asked, Asking, Job, Ranked, fused, in_domain, rank
 from corpus.computing.models import Method
+from corpus.computing.retrievers import label_of
 from corpus.models import (
     CorpusVersion,
     Domain,
@@ -84,9 +85,10 @@ class Draft:
                 depth=self.depth,
                 provenance={
                     "computation": computation.pk,
-                    "label": f"computed here: {computation.get_method_display()}",
+                    "label": f"computed here: {label_of(computation.method)}",
                     "method": computation.method,
                     "config": computation.config,
+                    "recipe": recipe_of(computation),
                     "practice": computation.practice,
                     **({QUERIES: self.source.name} if self.source else {}),
                     **self.report,
@@ -161,7 +163,8 @@ class Draft:
         if config.get(BY_DOCUMENT):
             documents = documents_of(self.version, domain, corpus)
             counts |= {"documents": len(documents.pids), "ranked": self.version.name}
-        job = Job(corpus, asked, config, config["depth"], step, asking, documents)
+        whole = in_domain(config, domain)
+        job = Job(corpus, asked, whole, config["depth"], step, asking, documents)
         lists, was_there = rank(job)
         counts["index_was_kept"] = was_there
         self.done += len(corpus.pids)
@@ -193,6 +196,12 @@ class Draft:
 
     def _tell(self) -> None:
         self.heartbeat.step(self.done, self.total)
+
+
+def recipe_of(computation: RunComputation) -> str:
+    """A hash over the method, the version of its retriever, and all settings."""
+    whole = {**computation.config, "method": computation.method}
+    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
 def _asking(computation: RunComputation) -> Asking | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from corpus.computing.config import BY_DOCUMENT, DEPTH, QUERIES, SETTINGS, WEIGHT, is_in_chunks
+from corpus.computing.config import BY_DOCUMENT, DEPTH, QUERIES, WEIGHT, is_in_chunks, settings_of
 from corpus.computing.models import Method
 from corpus.models import Benchmark, CorpusVersion
 from corpus.versions.forms import FIELD, RunField, runs_of, version_field
@@ -96,9 +96,8 @@ def _fields(method: str, benchmark: Benchmark) -> dict[str, forms.Field]:
         return _hybrid(benchmark)
     if method == Method.EMBEDDINGS:
         return _embeddings()
-    return {
-        name: each.field(label=_LABELS.get(name)) for name, each in SETTINGS[Method(method)].items()
-    }
+    known = settings_of(method).items()
+    return {name: each.field(label=_LABELS.get(name)) for name, each in known}
 
 
 def _hybrid(benchmark: Benchmark) -> dict[str, forms.Field]:
@@ -112,7 +111,7 @@ def _hybrid(benchmark: Benchmark) -> dict[str, forms.Field]:
 
 
 def _embeddings() -> dict[str, forms.Field]:
-    known = SETTINGS[Method.EMBEDDINGS]
+    known = settings_of(Method.EMBEDDINGS)
     prefix: dict[str, Any] = {"required": False, "max_length": known["query_prefix"].high}
     return {
         "endpoint": forms.ChoiceField(choices=endpoint_choices("embedder")),
@@ -126,7 +125,8 @@ def _embeddings() -> dict[str, forms.Field]:
         ),
         "query_prefix": forms.CharField(
             label="Before each query",
-            help_text="An instruction, for models that were trained with one.",
+            help_text="An instruction, for models that were trained with one; {domain} in it is "
+            "the domain’s name.",
             **prefix,
         ),
         "document_prefix": forms.CharField(label="Before each passage", **prefix),

@@ -1,7 +1,9 @@
 """The methods behind one door: for each query of a domain the best passages of its corpus."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -10,22 +12,27 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 
 from corpus.computing.corpus import Corpus, Documents, kept_index
 from corpus.computing.models import Method
+from corpus.computing.retrievers import BUILT_IN, in_one_line, known
 from corpus.models import CorpusVersion, Domain, Query, RankedList
 from corpus.pooling import Ranking, top
-from corpus.retrieval import analysis, postings, vectors
-from corpus.retrieval.analysis import Counts, NoWords, count
-from corpus.retrieval.toplist import Scored, best_of, fuse, plain
+from corpus.retrieval import vectors
+from corpus.retrieval.analysis import NoWords
+from corpus.retrieval.protocol import Default, Misbehaved, Order, Retriever, Scored, checked
+from corpus.retrieval.toplist import best_of, fuse, plain
 from corpus.versions.crosswalk import excluded_in
 from kit.errors import Refused
+from kit.runs.models import LostLease
 from llm.embeddings import embedding_request, unpack
 from llm.endpoints import Endpoint
 from llm.gateway import Gateways
 from llm.models import Account
 from llm.trying import demand_answers
 
+logger = logging.getLogger(__name__)
 # Texts of one request, and requests that are under way before their vectors are written.
 BATCH: Final = 64
 _GROUP: Final = 16
@@ -88,10 +95,43 @@ class Asking:
         return [unpack(reply.text) for reply in replies]
 
 
+class Dense:
+    """Vectors of a model at an endpoint, compared one by one."""
+
+    title: Final = str(Method.EMBEDDINGS.label)
+    version: Final = "1"
+    # Set where a run is asked for: they name an endpoint of this site.
+    settings: Final[dict[str, Default]] = {}
+
+    def __init__(
+        self, folder: Path, *, asking: Asking, size: int, query_prefix: str, document_prefix: str
+    ) -> None:
+        self._folder, self._asking, self._size = folder, asking, size
+        self._query_prefix, self._document_prefix = query_prefix, document_prefix
+
+    def index(self, texts: Iterable[str]) -> None:
+        """Write the vectors of all `size` texts; raises LLMError."""
+        writer = vectors.VectorWriter(self._folder, self._size)
+        for part in self._asking.vectors(texts, prefix=self._document_prefix):
+            writer.add(part)
+        writer.close()
+
+    def search(self, queries: Sequence[str], k: int, order: Order) -> Iterator[Scored]:
+        """The k nearest texts of each query; raises LLMError."""
+        found = np.concatenate(list(self._asking.vectors(queries, prefix=self._query_prefix)))
+        documents = vectors.load_vectors(self._folder)
+        if documents.shape[1] != found.shape[1]:
+            raise Refused("The model's vectors of queries and of passages differ in length.")
+        yield from vectors.search(documents, found, k, order)
+
+
 Step = Callable[[int], None]
 # (query, passage ids, scores), the best first.
 Ranked = tuple[int, list[str], list[float]]
-_QUERIES = vectors.QUERIES
+# Progress is reported after so many passages; the lease has a heartbeat of its own.
+_EVERY: Final = 1_000
+# Places of lists that are held at once while queries are searched for together.
+_HELD: Final = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -124,22 +164,38 @@ class Job:
             return self.depth
         return min(len(self.corpus.pids), self.depth * self.documents.most)
 
+    def texts(self) -> Iterator[str]:
+        """The corpus's texts, counted as they are read."""
+        for done, text in enumerate(self.corpus.texts(), start=1):
+            yield text
+            if done % _EVERY == 0:
+                self.step(done)
+
     def without(self, query: Asked) -> list[int]:
         """Numbers of the passages that this query excludes."""
         numbers = self.corpus.number_of
         return [numbers[pid] for pid in query.excluded if pid in numbers]
 
-    def ranked(self, query: Asked, found: Scored) -> Ranked:
+    def ranked(self, query: Asked, found: Scored, without: Sequence[int]) -> Ranked:
         """A list as it is kept."""
+        numbers, scores = found
+        wanted = ~np.isin(numbers, without)
+        numbers, scores = numbers[wanted][: self.reach], scores[wanted][: self.reach]
+        names = self.corpus.pids
         if self.documents is not None:
-            found = best_of(found, self.depth, self.documents.owner, self.documents.order)
-            names = self.documents.pids
-            return query.pk, [names[number] for number in found[0].tolist()], plain(found[1])
-        pids = [self.corpus.pids[number] for number in found[0].tolist()]
-        return query.pk, pids, plain(found[1])
+            owner, names = self.documents.owner, self.documents.pids
+            of = (numbers, scores)
+            numbers, scores = best_of(of, self.depth, owner, self.documents.order)
+        return query.pk, [names[number] for number in numbers.tolist()], plain(scores)
 
 
 Find = Callable[[Sequence[Asked]], Iterator[Ranked]]
+
+
+def in_domain(config: dict[str, Any], domain: Domain) -> dict[str, Any]:
+    """A configuration with the domain's name in its prefixes, where they ask for it."""
+    prefixes = {"query_prefix", "document_prefix"} & config.keys()
+    return config | {name: config[name].replace("{domain}", domain.name) for name in prefixes}
 
 
 def rank(job: Job) -> tuple[Iterator[Ranked], bool]:
@@ -150,14 +206,81 @@ def rank(job: Job) -> tuple[Iterator[Ranked], bool]:
 
 def opened(job: Job) -> tuple[Find, bool]:
     """What finds the lists of any queries in the job's index, which is made where it is missing;
-    and whether it was kept from before. Raises Refused."""
-    method = job.config["method"]
+    and whether it was kept from before. Raises Refused, also for whatever goes wrong in the code
+    of a retriever that is not of here."""
+    make, recipe, title = _retriever(job)
+    with _faults(job, title):
+        folder, was_there = kept_index(
+            job.corpus, recipe, lambda place: make(place).index(job.texts())
+        )
+        retriever = make(folder)
+
+    def lists(queries: Sequence[Asked]) -> Iterator[Ranked]:
+        without = [job.without(query) for query in queries]
+        # Those that a query excludes may stand before all others.
+        k = min(job.reach + max(map(len, without), default=0), len(job.corpus.pids))
+        size = min(vectors.QUERIES, max(1, _HELD // max(1, k)))
+        for start in range(0, len(queries), size):
+            group = queries[start : start + size]
+            texts = [query.text for query in group]
+            with _faults(job, title):
+                found = checked(
+                    retriever.search(texts, k, job.corpus.order), texts, k, job.corpus.order
+                )
+                left_out = without[start : start + size]
+                for query, out, each in zip(group, left_out, found, strict=True):
+                    yield job.ranked(query, each, out)
+
+    return lists, was_there
+
+
+def _retriever(job: Job) -> tuple[Callable[[Path], Retriever], dict[str, Any], str]:
+    """How a job's retriever is made in a folder, what its index depends on, and what it is called.
+
+    Raises Refused where it is no longer the one that was asked for.
+    """
+    config = job.config
+    method: str = config["method"]
+    if method == Method.EMBEDDINGS:
+        assert job.asking is not None
+        prefixes = {name: config[name] for name in ("query_prefix", "document_prefix")}
+        given = {"asking": job.asking, "size": len(job.corpus.pids), **prefixes}
+        names = ("method", "endpoint", "model", "dimensions", "document_prefix")
+        recipe = {name: config[name] for name in names} | {"version": 1}
+        return lambda folder: Dense(folder, **given), recipe, Dense.title
+    found = known(method)
+    if found is None or found.kind is None:
+        raise Refused(found.fault if found else f"The retriever {method} is not installed here.")
+    if found.stamp != config.get("retriever", ""):
+        raise Refused(
+            f"The retriever {found.title} is {found.stamp} here, and {config['retriever']} was "
+            "asked for. Install that one, or compute a run anew."
+        )
+    kind, own = found.kind, {name: config[name] for name in found.settings}
+    recipe = {"method": method, "version": found.stamp or kind.version, **own}
+    return lambda folder: kind(folder, **own), recipe, f"{found.title} ({found.stamp})"
+
+
+# What comes through a retriever's code from here.
+_OURS: Final = (Refused, LostLease, OperationalError, InterfaceError)
+
+
+@contextmanager
+def _faults(job: Job, title: str) -> Iterator[None]:
+    """Whatever a retriever that is not of here raises or gives, as a refusal in one line."""
     try:
-        if method in (Method.BM25, Method.TFIDF):
-            return _by_words(job)
-        return _by_lsa(job) if method == Method.LSA else _by_model(job)
+        yield
     except NoWords:
         raise Refused("No passage of this domain holds a word that could be found.") from None
+    except _OURS:
+        raise
+    except Misbehaved as fault:
+        raise Refused(f"The retriever {title} gave what cannot be ranked: {fault}.") from None
+    except (Exception, SystemExit) as error:
+        if job.config["method"] in (*BUILT_IN, Method.EMBEDDINGS):
+            raise
+        logger.exception("retriever %s", title)
+        raise Refused(f"The retriever {title} failed. {in_one_line(error)}") from None
 
 
 def fused(domain: Domain, version: CorpusVersion, config: dict[str, Any]) -> Iterator[Ranked]:
@@ -181,99 +304,3 @@ def _scores(found: RankedList | None, excluded: set[str]) -> dict[str, float]:
     ranking = Ranking(found.pids, found.scores)
     listed = top(ranking, len(found.pids), excluded=excluded)
     return {pid: score for pid, score in listed if score is not None}
-
-
-def _by_words(job: Job) -> tuple[Find, bool]:
-    method = job.config["method"]
-    recipe = {"method": method, "analysis": analysis.NAME, "version": 1}
-    if method == Method.BM25:
-        recipe |= {"k1": job.config["k1"], "b": job.config["b"]}
-
-    def build(folder: Path) -> None:
-        counts = _counted(job)
-        if method == Method.BM25:
-            postings.build_bm25(counts, folder, k1=job.config["k1"], b=job.config["b"])
-        else:
-            postings.build_tfidf(counts, folder)
-
-    folder, was_there = kept_index(job.corpus, recipe, build)
-    index = postings.Postings.load(folder)
-
-    def lists(queries: Sequence[Asked]) -> Iterator[Ranked]:
-        for query in queries:
-            found = index.search(
-                query.text, job.reach, job.corpus.order, without=job.without(query)
-            )
-            yield job.ranked(query, found)
-
-    return lists, was_there
-
-
-def _by_lsa(job: Job) -> tuple[Find, bool]:
-    dimensions = job.config["dimensions"]
-    recipe = {
-        "method": Method.LSA,
-        "analysis": analysis.NAME,
-        "dimensions": dimensions,
-        "version": 1,
-    }
-    folder, was_there = kept_index(
-        job.corpus,
-        recipe,
-        lambda place: vectors.build_lsa(_counted(job), place, dimensions=dimensions),
-    )
-
-    def lists(queries: Sequence[Asked]) -> Iterator[Ranked]:
-        for group in _groups(queries):
-            found = vectors.lsa_queries(folder, [query.text for query in group])
-            yield from _compared(job, folder, group, found)
-
-    return lists, was_there
-
-
-def _by_model(job: Job) -> tuple[Find, bool]:
-    assert job.asking is not None
-    asking, config = job.asking, job.config
-    names = ("method", "endpoint", "model", "dimensions", "document_prefix")
-    recipe = {name: config[name] for name in names} | {"version": 1}
-
-    def build(folder: Path) -> None:
-        writer = vectors.VectorWriter(folder, len(job.corpus.pids))
-        done = 0
-        for part in asking.vectors(job.corpus.texts(), prefix=config["document_prefix"]):
-            writer.add(part)
-            done += len(part)
-            job.step(done)
-        writer.close()
-
-    folder, was_there = kept_index(job.corpus, recipe, build)
-
-    def lists(queries: Sequence[Asked]) -> Iterator[Ranked]:
-        texts = [query.text for query in queries]
-        rest, parts = iter(queries), asking.vectors(texts, prefix=config["query_prefix"])
-        while group := list(islice(parts, vectors.QUERIES // BATCH)):
-            part = np.concatenate(group)
-            yield from _compared(job, folder, list(islice(rest, len(part))), part)
-
-    return lists, was_there
-
-
-def _compared(
-    job: Job, folder: Path, queries: Sequence[Asked], found: vectors.Vectors
-) -> Iterator[Ranked]:
-    without = [job.without(query) for query in queries]
-    documents = vectors.load_vectors(folder)
-    if documents.shape[1] != found.shape[1]:
-        raise Refused("The model's vectors of queries and of passages differ in length.")
-    lists = vectors.search(documents, found, job.reach, job.corpus.order, without=without)
-    for query, each in zip(queries, lists, strict=True):
-        yield job.ranked(query, each)
-
-
-def _counted(job: Job) -> Counts:
-    return count(job.corpus.texts(), step=job.step)
-
-
-def _groups(queries: Sequence[Asked]) -> Iterator[Sequence[Asked]]:
-    for start in range(0, len(queries), _QUERIES):
-        yield queries[start : start + _QUERIES]

@@ -31,7 +31,8 @@ class RunComputation(PayingRun):
         Benchmark, on_delete=models.PROTECT, related_name="run_computations"
     )
     name = models.CharField(max_length=200)
-    method = models.CharField(max_length=12, choices=Method.choices)
+    # Or the name of a retriever that was installed.
+    method = models.CharField(max_length=40, choices=Method.choices)
     config = models.JSONField(default=dict)
     # The derived corpus version whose ids it ranks; null: the loaded texts.
     corpus_version = models.ForeignKey(

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from corpus.computing.config import BY_DOCUMENT
 from corpus.computing.corpus import Corpus, documents_of, read_corpus
-from corpus.computing.methods import Asked, Asking, Find, Job, Step, opened
+from corpus.computing.methods import Asked, Asking, Find, Job, Step, in_domain, opened
 from corpus.computing.models import Method
 from corpus.models import CorpusVersion, Domain, Passage, RetrievalRun, RunComputation
 from corpus.retrieval.toplist import fuse
@@ -106,7 +106,8 @@ def _opened(
     config = computation.config
     documents = documents_of(version, domain, corpus) if config.get(BY_DOCUMENT) else None
     asking = _asking(config, payer) if computation.method == Method.EMBEDDINGS else None
-    find, _ = opened(Job(corpus, (), config, k, step, asking, documents))
+    whole = in_domain(config, domain)
+    find, _ = opened(Job(corpus, (), whole, k, step, asking, documents))
     return find
 
 

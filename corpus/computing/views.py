@@ -4,6 +4,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter
+from corpus.computing import retrievers
 from corpus.computing import services as computing
 from corpus.computing.forms import ABOUT, ComputeForm
 from corpus.computing.models import Method
@@ -29,7 +30,10 @@ def computations(request: HttpRequest, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     posted = request.method == "POST"
     given = (request.POST if posted else request.GET).get("method", "")
-    method = given if given in Method.values else Method.BM25
+    found = [retrievers.known(name) for name in retrievers.names() if name not in Method.values]
+    plugged = {each.name: each for each in found if each}
+    usable = [name for name, each in plugged.items() if not each.fault]
+    method = given if given in (*Method.values, *usable) else Method.BM25.value
     form = ComputeForm(request.POST if posted else None, method=method, benchmark=access.benchmark)
     made = htmx.submit(
         form, computing.start, benchmark=access.benchmark, method=method, actor=access.user
@@ -43,8 +47,9 @@ def computations(request: HttpRequest, slug: str) -> HttpResponse:
         "access": access,
         "form": form,
         "method": method,
-        "methods": [(value, Method(value).label) for value in Method.values],
-        "about": ABOUT[Method(method)],
+        "methods": [(name, retrievers.label_of(name)) for name in (*Method.values, *usable)],
+        "about": plugged[method].stamp if method in plugged else ABOUT[Method(method)],
+        "faults": [*retrievers.shadowed(), *(e.fault for e in plugged.values() if e.fault)],
         "table": COMPUTATIONS.read(rows, request.GET),
     }
     show = htmx.invalid if posted else htmx.render

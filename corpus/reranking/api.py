@@ -8,7 +8,9 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter, enter_unblinded
-from corpus.models import RerankItem, RerankMethod, RerankRun, RetrievalRun, Role
+from corpus.lists import put_runs
+from corpus.models import RerankItem, RerankMethod, RerankRun, Role
+from corpus.options import check_names
 from corpus.reranking.beside import sides_of
 from corpus.reranking.services import CHOICES, SETTINGS
 from corpus.reranking.views import READERS, RUNS, forecast_of, get_run, start
@@ -36,7 +38,7 @@ class RerankRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
 class NewRerankSerializer(PayingSerializer):
     """What to rerank. `config`: depth; mix, weight; parser, family, document_chars, temperature,
-    reasoning_effort; group_size, repeats, seed."""
+    reasoning_effort; group_size, repeats, seed; query_template, document_template; fusion."""
 
     source = serializers.IntegerField(help_text="A retrieval run.")  # type: ignore[assignment]
     method = serializers.ChoiceField(choices=RerankMethod.choices)
@@ -92,16 +94,9 @@ class RerankRoutes(ViewSetMixin, Route):
         """Rerankings, and starting one."""
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewRerankSerializer)
-        for name in ("source", "second"):
-            if given[name] is not None:
-                rows = RetrievalRun.objects.filter(benchmark=access.benchmark, pk=given[name])
-                given[name] = rows.first()
-                if given[name] is None:
-                    raise Refused("There is no such retrieval run.", field=name)
+        put_runs(access.benchmark, given, "source", "second")
         method, config = given.pop("method"), given.pop("config")
-        for name in config:
-            if name not in (*_OPTIONS, *CHOICES):
-                raise Refused(f"There is no setting {name!r}.", field="config")
+        check_names(config, (*_OPTIONS, *CHOICES))
         run = start(access=access, method=method, **given, **config)
         return Response(RerankRunSerializer(run).data, status=202)
 

@@ -71,6 +71,9 @@ class Settings:
     reasoning_effort: str = ""
     wire: str = ""
     batch: int = 100
+    # Of a server whose model wants its texts in a form of its own; "" as they are.
+    query_template: str = ""
+    document_template: str = ""
 
 
 @dataclass(frozen=True)
@@ -224,16 +227,22 @@ def _groupwise(task: Task, who: Settings, key: bytes) -> Steps:
     return Outcome([mean for mean, _ in found], [spread for _, spread in found], unread)
 
 
+def server_request(who: Settings, query: str, documents: Sequence[str]) -> Request:
+    """What a rerank server is asked, texts within their templates."""
+    whole, each = who.query_template or "{query}", who.document_template or "{document}"
+    return rerank_request(
+        endpoint=who.endpoint,
+        model=who.model,
+        wire=who.wire,
+        query=whole.replace("{query}", query),
+        documents=[each.replace("{document}", document) for document in documents],
+    )
+
+
 def _scored_by_server(task: Task, who: Settings, key: bytes) -> Steps:
     """Scores of a rerank server, in batches of what it takes."""
     texts = yield [
-        rerank_request(
-            endpoint=who.endpoint,
-            model=who.model,
-            wire=who.wire,
-            query=task.question,
-            documents=task.documents[start : start + who.batch],
-        )
+        server_request(who, task.question, task.documents[start : start + who.batch])
         for start in range(0, len(task.documents), who.batch)
     ]
     scores: list[float | None] = []

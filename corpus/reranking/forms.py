@@ -4,13 +4,13 @@ from typing import Any, Final
 
 from django import forms
 
-from corpus.computing.config import Setting
 from corpus.models import Benchmark
+from corpus.options import fields_of
 from corpus.reranking import asking
 from corpus.reranking.services import CHOICES, MIX_WORDS, SETTINGS, role_of
 from corpus.versions.forms import RunField, runs_of
 from llm.endpoints import endpoint_choices
-from llm.ledger.accounts import budget_field, effort_field
+from llm.ledger.accounts import budget_field
 
 ABOUT: Final = {
     asking.POINTWISE: "A model scores each passage from 0 to 10, one call a passage.",
@@ -21,7 +21,7 @@ ABOUT: Final = {
     "ten pairs of known order before it is paid.",
     asking.ORACLE: "Relevant passages first, by the gold: what no reranker of this run can exceed. "
     "Asks nobody.",
-    asking.MERGE: "Two runs made one by the logarithm of their ranks, such as a pointwise and a "
+    asking.MERGE: "Two runs made one by their ranks, such as a pointwise and a "
     "listwise reranking. Asks nobody.",
 }
 _WORDS: Final[dict[str, tuple[str, str]]] = {
@@ -35,6 +35,12 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "repeats": ("Repeats", ""),
     "seed": ("Seed of the shuffles", ""),
     "temperature": ("Temperature", ""),
+    "query_template": (
+        "Template of the query",
+        "With {query} in it, for models that want their texts in a form of their own.",
+    ),
+    "document_template": ("Template of each passage", "With {document} in it."),
+    "fusion": ("Ranks count", "log-rank: by -ln(rank), DIVER's; rrf: by 1 / (60 + rank)."),
 }
 
 
@@ -56,7 +62,7 @@ class RerankForm(forms.Form):
         if role := role_of(method):
             choices = endpoint_choices(role)
             self.fields["endpoint"] = forms.ChoiceField(label="Model endpoint", choices=choices)
-        self.fields.update({name: _field(name, each) for name, each in SETTINGS[method].items()})
+        self.fields.update(fields_of(SETTINGS[method], _WORDS, CHOICES, MIX_WORDS))
         self.fields["name"] = forms.CharField(
             max_length=190, required=False, help_text="Left empty, one is made up."
         )
@@ -66,16 +72,3 @@ class RerankForm(forms.Form):
     def clean_method(self) -> str:
         """The one whose fields these are."""
         return self.method
-
-
-def _field(name: str, setting: Setting) -> forms.Field:
-    if name == "reasoning_effort":
-        return effort_field()
-    label, about = _WORDS[name]
-    if name in CHOICES:
-        words = MIX_WORDS if name == "mix" else {}
-        choices = [(each, words.get(each, each)) for each in CHOICES[name]]
-        return forms.ChoiceField(
-            label=label, help_text=about, choices=choices, initial=setting.default
-        )
-    return setting.field(label=label, help_text=about)

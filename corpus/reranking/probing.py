@@ -3,11 +3,11 @@
 import asyncio
 from typing import Final
 
-from corpus.reranking.asking import Settings
+from corpus.reranking.asking import Settings, server_request
 from corpus.reranking.rules import auc
 from kit.errors import Refused
 from llm.gateway import Gateways
-from llm.reranking import rerank_request, unpack
+from llm.reranking import unpack
 
 LEAST_AUC: Final = 0.9
 # (query, what answers it, what does not).
@@ -68,16 +68,7 @@ PAIRS: Final = (
 async def probe(gateways: Gateways, who: Settings, subject: str) -> float:
     """The AUC over the pairs; raises Refused with the likely cause where scores tell nothing, and
     LLMError. Answers come from the ledger where the same server was tried before."""
-    requests = [
-        rerank_request(
-            endpoint=who.endpoint,
-            model=who.model,
-            wire=who.wire,
-            query=query,
-            documents=[answer, other],
-        )
-        for query, answer, other in PAIRS
-    ]
+    requests = [server_request(who, query, [answer, other]) for query, answer, other in PAIRS]
     replies = await asyncio.gather(*(gateways.complete(each, subject) for each in requests))
     scores = [unpack(reply.text) for reply in replies]
     found = auc([one for one, _ in scores], [other for _, other in scores])
@@ -104,7 +95,7 @@ def fault_of(scores: list[list[float]], found: float) -> str:
     if found < LEAST_AUC:
         return (
             f"scores do not tell answers from other texts: AUC {found:.2f}, at least "
-            f"{LEAST_AUC} is expected. Likely the model is served without its prompt template, or "
-            "is no reranker, or does not know the language."
+            f"{LEAST_AUC} is expected. Likely the model wants a prompt template (a setting "
+            "here), or is no reranker, or does not know the language."
         )
     return ""

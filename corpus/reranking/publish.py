@@ -1,31 +1,22 @@
 """The end of a reranking: its orders become a retrieval run like any other."""
 
 from collections import Counter
-from typing import Any, Final
+from typing import Any
 
 from django.db import transaction
 
 from corpus.models import RerankRun, RerankState, RetrievalRun
 from corpus.reranking.services import names_taken
-from corpus.runs.writing import write_run
-from kit.runs.models import RunStatus
+from corpus.runs.writing import failed_first, write_run
 from kit.runs.moves import note
-
-FAILED: Final = (
-    "{queries} failed; nothing is published yet. Try them again, or keep them in the retriever's "
-    "order."
-)
 
 
 def close(run: RerankRun) -> None:
     """Publish the outcome, or end as failed where a query has none. Raises LostLease."""
-    failed = run.items.filter(state=RerankState.FAILED).count()
-    if failed:
-        queries = "1 query" if failed == 1 else f"{failed:,} queries"
-        run.finish(RunStatus.FAILED, error=FAILED.format(queries=queries), report=report_of(run))
+    report = report_of(run)
+    if failed_first(run, report, instead="in the retriever's order"):
         return
     with transaction.atomic():
-        report = report_of(run)
         made = _publish(run, report)
         run.finish(run=made, report=report, error="", pause_reason="")
         note(run, None, "rerank retrieval run", made=made.pk)

@@ -90,7 +90,9 @@ class RerankPump(Pump[Job, Job]):
         """The new order of one query."""
         pids, method = item.candidates.pids, self.run.method
         if method == asking.MERGE:
-            scores = rules.merged(pids, item.other, self.run.config["weight"])
+            config = self.run.config
+            fusion = config.get("fusion", rules.LOGARITHM)
+            scores = rules.merged(pids, item.other, config["weight"], fusion)
             return replace(item, scores=scores, found={"pids": pids})
         if method == asking.ORACLE:
             order = rules.by_place(rules.oracle(pids, item.relevant))

@@ -25,6 +25,10 @@ _ANSWER: Final = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE
 _FENCE: Final = re.compile(r"\A\s*```\w*\s*|\s*```\s*\Z")
 _THOUGHT_END: Final = "</think>"
 
+# How two rankings are merged; what is added to each rank by reciprocal rank fusion.
+LOGARITHM, RRF = FUSIONS = ("log-rank", "rrf")
+_RRF: Final = 60
+
 
 def read_point(text: str, parser: str) -> float | None:
     """The score of one document, from 0 to 1; None where none can be read.
@@ -114,18 +118,25 @@ def by_place(order: Sequence[int]) -> dict[int, float]:
     return {each: float(len(order) - place) for place, each in enumerate(order)}
 
 
-def merged(point: Sequence[str], listed: Sequence[str], weight: float = 0.6) -> dict[str, float]:
+def merged(
+    point: Sequence[str], listed: Sequence[str], weight: float = 0.6, fusion: str = LOGARITHM
+) -> dict[str, float]:
     """weight * -ln(rank) in the first + (1 - weight) * -ln(rank) in the second.
 
-    Who is missing from one of them stands there behind its last (the reference crashes).
+    Who is missing from one of them stands there behind its last (the reference crashes). By `rrf`
+    1 / (60 + rank) is in the place of the logarithm, and 0 for who is missing (Cormack et al.
+    2009).
     """
 
-    def logs(ranking: Sequence[str]) -> dict[str, float]:
+    def valued(ranking: Sequence[str]) -> dict[str, float]:
         ranks = {pid: rank for rank, pid in enumerate(dict.fromkeys(ranking), start=1)}
+        everybody = (*point, *listed)
+        if fusion == RRF:
+            return {pid: 1 / (_RRF + ranks[pid]) if pid in ranks else 0.0 for pid in everybody}
         last = len(ranks) + 1
-        return {pid: -math.log(ranks.get(pid, last)) for pid in (*point, *listed)}
+        return {pid: -math.log(ranks.get(pid, last)) for pid in everybody}
 
-    first, second = logs(point), logs(listed)
+    first, second = valued(point), valued(listed)
     return {pid: weight * first[pid] + (1 - weight) * second[pid] for pid in first}
 
 

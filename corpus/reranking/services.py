@@ -1,7 +1,6 @@
 """Setting up a reranking: what is frozen, what it would take, what people do about it."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from decimal import Decimal
 from typing import Any, Final
 
@@ -11,13 +10,13 @@ from django.db import transaction
 from django.db.models import Avg
 from django.db.models.functions import Length
 
-from corpus.computing.config import Setting
 from corpus.lists import unused_name
 from corpus.models import Benchmark, Passage, Query, RankedList, RetrievalRun
+from corpus.options import Setting, as_settings, frozen
 from corpus.reranking import asking
 from corpus.reranking.models import RerankItem, RerankMethod, RerankRun, RerankState
 from corpus.reranking.reading import candidates_of, scheme_of
-from corpus.reranking.rules import PARSERS, by_place
+from corpus.reranking.rules import FUSIONS, LOGARITHM, PARSERS, by_place
 from kit.errors import Refused
 from kit.runs.models import RunStatus, begin, wake
 from kit.runs.moves import move_run, note
@@ -68,14 +67,21 @@ SETTINGS: Final[dict[str, dict[str, Setting]]] = {
         "mix": Setting(str, ALONE, high=12),
         "weight": Setting(float, 0.6, 0, 1),
         "document_chars": Setting(int, 24_000, *_CHARS),
+        "query_template": Setting(str, "", high=4_000),
+        "document_template": Setting(str, "", high=4_000),
     },
     asking.ORACLE: _DEPTH,
-    asking.MERGE: {**_DEPTH, "weight": Setting(float, 0.6, 0, 1)},
+    asking.MERGE: {
+        **_DEPTH,
+        "weight": Setting(float, 0.6, 0, 1),
+        "fusion": Setting(str, LOGARITHM, high=10),
+    },
 }
 CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "parser": PARSERS,
     "family": (asking.AUTO, *asking.FAMILIES),
     "mix": MIXES,
+    "fusion": FUSIONS,
     "reasoning_effort": ("", *EFFORTS),
 }
 # Tokens of an answer, for forecasts.
@@ -159,14 +165,15 @@ def checked_config(
     """What a run is frozen to. Raises Refused, naming the field."""
     if method not in SETTINGS:
         raise Refused(f"There is no method {method!r}: {', '.join(SETTINGS)}.", field="method")
-    known = SETTINGS[method]
-    for name, value in options.items():
-        if name not in known and value not in (None, ""):
-            raise Refused(f"{RerankMethod(method).label} has no setting {name!r}.", field=name)
-    config = {name: each.read(name, options.get(name)) for name, each in known.items()}
-    for name, choices in CHOICES.items():
-        if name in config and config[name] not in choices:
-            raise Refused(f"{name} is one of {', '.join(filter(None, choices))}.", field=name)
+    whose = RerankMethod(method).label
+    config = frozen(SETTINGS[method], options, CHOICES, whose=whose)
+    for name in ("query", "document"):
+        if template := config.get(f"{name}_template"):
+            if f"{{{name}}}" not in template:
+                raise Refused(
+                    f"The template needs {{{name}}} where the text goes.", field=f"{name}_template"
+                )
+            config[f"{name}_template"] = template.replace("\r\n", "\n")
     is_merge = method == asking.MERGE
     if is_merge != (second is not None) or second == source:
         raise Refused("A merge, and nothing else, has a second run, another one.", field="second")
@@ -259,9 +266,8 @@ def names_taken(benchmark: Benchmark, source: RetrievalRun) -> set[str]:
 
 
 def _settings(method: str, endpoint: str, model: str, config: Mapping[str, Any]) -> asking.Settings:
-    known = {each.name for each in fields(asking.Settings)}
-    given = {name: value for name, value in config.items() if name in known}
-    return asking.Settings(method, endpoint, model, **given, batch=BATCH)
+    own = {"method": method, "endpoint": endpoint, "model": model, "batch": BATCH}
+    return as_settings(asking.Settings, config, **own)
 
 
 def _wire(endpoint: Endpoint | None) -> str:

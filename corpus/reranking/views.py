@@ -3,7 +3,8 @@
 from functools import partial
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
@@ -153,12 +154,9 @@ def method_of(params: Any) -> str:
 def get_run(access: Access, pk: int) -> RerankRun:
     """A reranking of this benchmark, or 404; kept from who votes."""
     refuse_voter(access)
-    rows = RerankRun.objects.filter(benchmark=access.benchmark, pk=pk)
     related = ("benchmark", "account", "created_by", "source__corpus_version", "second", "run")
-    found = rows.select_related(*related).first()
-    if found is None:
-        raise Http404("No such reranking.")
-    return found
+    rows = RerankRun.objects.select_related(*related)
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 
 RUNS = PayingPages(

@@ -5,7 +5,7 @@ words left out, the others cut to their stem (Porter 1980, by PyStemmer).
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -18,8 +18,6 @@ from scipy import sparse
 
 # Texts that are counted at once: what is held beside the matrix.
 AT_ONCE: Final = 2_000
-# Told how many texts are done; may raise to stop.
-Step = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -35,11 +33,7 @@ class NoWords(ValueError):
     """The texts hold no word that could be found."""
 
 
-def nothing(done: int) -> None:
-    """A step that says nothing."""
-
-
-def count(texts: Iterable[str], *, step: Step = nothing) -> Counts:
+def count(texts: Iterable[str]) -> Counts:
     """Terms of each text; rows stand in the order of the texts, terms in that of their coming.
 
     Raises NoWords where there is none at all.
@@ -47,14 +41,11 @@ def count(texts: Iterable[str], *, step: Step = nothing) -> Counts:
     terms = Terms()
     parts: list[tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]] = []
     lengths: list[npt.NDArray[np.int64]] = []
-    done = 0
     for group in _groups(texts):
         numbers = [terms.of(text) for text in group]
         sizes = np.fromiter(map(len, numbers), np.int64, len(numbers))
         parts.append(_counted(numbers, sizes, len(terms.number_of)))
         lengths.append(sizes)
-        done += len(group)
-        step(done)
     if not terms.number_of:
         raise NoWords("The texts hold no words.")
     return Counts(
@@ -103,7 +94,6 @@ WORD: Final = re.compile(r"\w+")
 _POSSESSIVE: Final = re.compile(r"['\u2019\uff07]s\b")
 # The stop words that Lucene's English analyzer leaves out.
 STOP_WORDS: Final = frozenset(STOPWORDS_EN)
-NAME: Final = "english-porter-1"
 _LEFT_OUT: Final = -1
 
 

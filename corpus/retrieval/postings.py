@@ -4,8 +4,9 @@ A folder holds what bm25s saves (arrays by columns, parameters, vocabulary), so 
 reads the index of BM25 as its own; TF-IDF is kept in the same form, with its idf.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,16 +14,16 @@ import bm25s
 import numpy as np
 import numpy.typing as npt
 
-from corpus.retrieval import K1, B
-from corpus.retrieval.analysis import Counts, Terms
-from corpus.retrieval.toplist import Scored, best
+from corpus.retrieval.analysis import Counts, Terms, count
+from corpus.retrieval.protocol import Default, Order, Scored
+from corpus.retrieval.toplist import best
 
 # Rows whose weights are computed at once.
 _AT_ONCE: Final = 4_000_000
 _IDF: Final = "idf.npy"
 
 
-def build_bm25(counts: Counts, folder: Path, *, k1: float = K1, b: float = B) -> None:
+def build_bm25(counts: Counts, folder: Path, *, k1: float, b: float) -> None:
     """Write the index: idf ln(1 + (N - n + .5) / (n + .5)) times tf / (tf + k1 (1 - b + b l / L)).
 
     Lucene's variant (Kamphuis et al. 2020); `l` is a document's length, `L` the mean of all.
@@ -86,11 +87,52 @@ class Postings:
             np.add.at(scores, parts["indices"][start:end], weighed)
         return scores
 
-    def search(
-        self, text: str, k: int, order: npt.NDArray[np.int64], *, without: Sequence[int] = ()
-    ) -> Scored:
+    def search(self, text: str, k: int, order: Order) -> Scored:
         """The k best documents that hold any term of the query."""
-        return best(self.scores(text), k, order, above=0.0, without=without)
+        return best(self.scores(text), k, order, above=0.0)
+
+
+class _Words:
+    """A retriever by words; a text without any of the query's is not in its list."""
+
+    version: Final = "english-porter-1 1"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cached_property
+    def _opened(self) -> Postings:
+        return Postings.load(self._folder)
+
+    def search(self, queries: Sequence[str], k: int, order: Order) -> Iterator[Scored]:
+        """The k best documents of each query."""
+        return (self._opened.search(query, k, order) for query in queries)
+
+
+class BM25(_Words):
+    """Words, weighed by how rare they are and how long the text is."""
+
+    title: Final = "BM25"
+    settings: Final[Mapping[str, Default]] = {"k1": (0.9, 0, 10), "b": (0.4, 0, 1)}
+
+    def __init__(self, folder: Path, *, k1: float = 0.9, b: float = 0.4) -> None:
+        super().__init__(folder)
+        self._k1, self._b = k1, b
+
+    def index(self, texts: Iterable[str]) -> None:
+        """Write the index; raises NoWords."""
+        build_bm25(count(texts), self._folder, k1=self._k1, b=self._b)
+
+
+class TFIDF(_Words):
+    """Words, weighed by how rare they are, compared by the angle between texts."""
+
+    title: Final = "TF-IDF"
+    settings: Final[Mapping[str, Default]] = {}
+
+    def index(self, texts: Iterable[str]) -> None:
+        """Write the index; raises NoWords."""
+        build_tfidf(count(texts), self._folder)
 
 
 def _parts(starts: npt.NDArray[Any]) -> list[tuple[int, int]]:

@@ -8,6 +8,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from corpus.retrieval.protocol import Order, Scored
+
 
 def scaled(scores: Mapping[str, float]) -> dict[str, float]:
     """Min-max over the list: the lowest 0, the highest 1; a list of equal scores all 0."""
@@ -31,10 +33,9 @@ def fuse(
 
 # Blocks of scores for each of the best that are looked for.
 _BLOCKS: Final = 4
-Scored = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
 
 
-def order_of(pids: Sequence[str]) -> npt.NDArray[np.int64]:
+def order_of(pids: Sequence[str]) -> Order:
     """For each document the place of its id among all ids in ascending order."""
     order = np.empty(len(pids), np.int64)
     order[sorted(range(len(pids)), key=pids.__getitem__)] = np.arange(len(pids))
@@ -44,18 +45,15 @@ def order_of(pids: Sequence[str]) -> npt.NDArray[np.int64]:
 def best(
     scores: npt.NDArray[np.float32],
     k: int,
-    order: npt.NDArray[np.int64],
+    order: Order,
     *,
     above: float | None = None,
-    without: Sequence[int] = (),
 ) -> Scored:
     """Documents with the k highest scores, and these, the highest first.
 
-    `above` leaves out what does not exceed it, `without` documents that are not wanted.
+    `above` leaves out what does not exceed it.
     """
-    found = np.flatnonzero(_candidates(scores, k + len(without), above))
-    if without:
-        found = found[~np.isin(found, list(without))]
+    found = np.flatnonzero(_candidates(scores, k, above))
     if len(found) > k:
         values = scores[found]
         bar = np.partition(values, len(values) - k)[len(values) - k]
@@ -86,7 +84,7 @@ def best_of(
     found: Scored,
     k: int,
     owner: npt.NDArray[np.int64],
-    order: npt.NDArray[np.int64],
+    order: Order,
 ) -> Scored:
     """The k best documents of scored chunks: a document has the score of its best chunk.
 

@@ -1,15 +1,15 @@
 """Vectors of documents and queries: exact search by cosine, and those of LSA."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from corpus.retrieval import DIMENSIONS
-from corpus.retrieval.analysis import Counts, Terms
-from corpus.retrieval.toplist import Scored, best
+from corpus.retrieval.analysis import Counts, Terms, count
+from corpus.retrieval.protocol import Default, Order, Scored
+from corpus.retrieval.toplist import best
 
 # Numbers that are held at once while documents are compared with queries.
 _AT_ONCE: Final = 16_000_000
@@ -17,6 +17,8 @@ _AT_ONCE: Final = 16_000_000
 QUERIES: Final = 1024
 # Documents that are kept of a query before the best are looked for, in multiples of k.
 _POOL: Final = 2
+# Blocks of scores for each of the best, where the first bar is looked for.
+_BLOCKS: Final = 3
 # Below every score, and above that of a document that is left out.
 _NOTHING: Final = np.finfo(np.float32).min
 # LSA: dimensions, and the terms that are looked at: those that most documents hold.
@@ -67,9 +69,7 @@ def search(
     documents: Vectors,
     queries: Vectors,
     k: int,
-    order: npt.NDArray[np.int64],
-    *,
-    without: Sequence[Sequence[int]] = (),
+    order: Order,
 ) -> list[Scored]:
     """For each query the k documents of the highest cosine, by comparing with every one.
 
@@ -79,8 +79,7 @@ def search(
     queries = unit(queries)
     found: list[Scored] = []
     for start in range(0, len(queries), QUERIES):
-        part = slice(start, start + QUERIES)
-        found += _nearest(documents, queries[part], k, order, without[part])
+        found += _nearest(documents, queries[start : start + QUERIES], k, order)
     return found
 
 
@@ -88,22 +87,24 @@ def _nearest(
     documents: Vectors,
     queries: Vectors,
     k: int,
-    order: npt.NDArray[np.int64],
-    without: Sequence[Sequence[int]],
+    order: Order,
 ) -> list[Scored]:
     bars = np.full((len(queries), 1), _NOTHING, np.float32)
     kept: list[list[Scored]] = [[] for _ in queries]
     sizes = np.zeros(len(queries), np.int64)
     step = max(1, _AT_ONCE // max(len(queries), documents.shape[1]))
+    # Written over again and again: new memory for every part takes as long as looking through it.
+    room = np.empty(len(queries) * min(step, len(documents)), np.float32)
+    marks = np.empty(len(room), np.bool_)
     for start in range(0, len(documents), step):
-        scores = queries @ documents[start : start + step].T
-        width = scores.shape[1]
-        for row, numbers in enumerate(without):
-            inside = [each - start for each in numbers if start <= each < start + width]
-            scores[row, inside] = -np.inf
-        if start == 0 and width > k:
-            bars = np.fmax(bars, np.partition(scores, width - k, axis=1)[:, [width - k]])
-        flat = np.flatnonzero(scores >= bars)
+        part = documents[start : start + step]
+        width = len(part)
+        scores = room[: len(queries) * width].reshape(len(queries), width)
+        np.matmul(queries, part.T, out=scores)
+        if start == 0:
+            bars = np.fmax(bars, _first_bars(scores, k))
+        reached = marks[: scores.size].reshape(scores.shape)
+        flat = np.flatnonzero(np.greater_equal(scores, bars, out=reached))
         values = scores.ravel()[flat]
         ends = np.searchsorted(flat, np.arange(len(queries) + 1) * width)
         sizes += np.diff(ends)
@@ -116,9 +117,20 @@ def _nearest(
     return [_pruned(each, k, order) for each in kept]
 
 
-def _raised(
-    kept: Sequence[Scored], k: int, order: npt.NDArray[np.int64]
-) -> tuple[np.float32, list[Scored]]:
+def _first_bars(scores: Vectors, k: int) -> Vectors:
+    """What k scores of each row reach, for little more than one look: so many blocks have a
+    highest that does."""
+    size = scores.shape[1] // (_BLOCKS * k)
+    if size > 1:
+        blocks = scores[:, : scores.shape[1] // size * size]
+        scores = blocks.reshape(len(scores), size, -1).max(axis=1)
+    width = scores.shape[1]
+    if width <= k:
+        return np.full((len(scores), 1), _NOTHING, np.float32)
+    return np.partition(scores, width - k, axis=1)[:, [width - k]]
+
+
+def _raised(kept: Sequence[Scored], k: int, order: Order) -> tuple[np.float32, list[Scored]]:
     """The bar that the k best so far set, and what reaches it; the k best where many tie."""
     numbers, values = (np.concatenate(each) for each in zip(*kept, strict=True))
     bar = np.partition(values, len(values) - k)[len(values) - k]
@@ -128,7 +140,7 @@ def _raised(
     return bar, [(numbers[places], values[places])]
 
 
-def _pruned(kept: Sequence[Scored], k: int, order: npt.NDArray[np.int64]) -> Scored:
+def _pruned(kept: Sequence[Scored], k: int, order: Order) -> Scored:
     """The k best of what was kept, equal ones by their ids."""
     if not kept:
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
@@ -137,7 +149,7 @@ def _pruned(kept: Sequence[Scored], k: int, order: npt.NDArray[np.int64]) -> Sco
     return numbers[places], scores
 
 
-def build_lsa(counts: Counts, folder: Path, *, dimensions: int = DIMENSIONS) -> None:
+def build_lsa(counts: Counts, folder: Path, *, dimensions: int) -> None:
     """Write the vectors of latent semantic analysis (Deerwester et al. 1990) over TF-IDF.
 
     A truncated singular value decomposition from a fixed seed; the terms are cut to the most
@@ -179,6 +191,26 @@ def lsa_queries(folder: Path, texts: Iterable[str]) -> Vectors:
     components = np.load(folder / "components.npy", mmap_mode="r")
     rows = [_projected(terms.of(text), idf, components) for text in texts]
     return np.array(rows, np.float32).reshape(len(rows), components.shape[0])
+
+
+class LSA:
+    """TF-IDF folded into a few dimensions, so that words of one context come close."""
+
+    title: Final = "LSA"
+    version: Final = "english-porter-1 1"
+    settings: Final[Mapping[str, Default]] = {"dimensions": (128, 1, 1024)}
+
+    def __init__(self, folder: Path, *, dimensions: int = 128) -> None:
+        self._folder, self._dimensions = folder, dimensions
+
+    def index(self, texts: Iterable[str]) -> None:
+        """Write the vectors; raises NoWords."""
+        build_lsa(count(texts), self._folder, dimensions=self._dimensions)
+
+    def search(self, queries: Sequence[str], k: int, order: Order) -> Iterator[Scored]:
+        """The k nearest documents of each query."""
+        found = lsa_queries(self._folder, queries)
+        yield from search(load_vectors(self._folder), found, k, order)
 
 
 def _projected(numbers: npt.NDArray[np.int32], idf: Vectors, components: Vectors) -> Vectors:

@@ -2,16 +2,30 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from corpus.lists import unused_name
 from corpus.models import Benchmark, RankedList, RetrievalRun
 from kit.database.bulk import copy_rows
+from kit.runs.models import RunStatus
 
 _COLUMNS: Final = ("run_id", "query_id", "pids", "scores")
 # Query, its domain, its id, passage ids, scores.
 Listed = tuple[int, str, str, list[str], list[float] | None]
+
+
+def failed_first(run: Any, report: Mapping[str, Any], *, instead: str) -> bool:
+    """Whether items of a run failed: then it has ended as failed, and is told what to do. Raises
+    LostLease."""
+    failed = run.items.filter(state="failed").count()
+    if failed:
+        queries = "1 query" if failed == 1 else f"{failed:,} queries"
+        words = (
+            f"{queries} failed; nothing is published yet. Try them again, or keep them {instead}."
+        )
+        run.finish(RunStatus.FAILED, error=words, report=report)
+    return bool(failed)
 
 
 def write_run(

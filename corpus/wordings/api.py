@@ -8,17 +8,17 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter, enter_unblinded
-from corpus.lists import domain_choices
+from corpus.lists import domain_choices, put_runs
 from corpus.models import (
     ExpansionItem,
     ExpansionMethod,
     ExpansionRound,
     ExpansionRun,
     QuerySource,
-    RetrievalRun,
     Role,
     Wording,
 )
+from corpus.options import check_names
 from corpus.run_routes import run_paths
 from corpus.texts.api import parameters
 from corpus.wordings.services import SETTINGS
@@ -33,7 +33,6 @@ from corpus.wordings.views import (
     start,
 )
 from kit.api import Route
-from kit.errors import Refused
 from llm.ledger.serializers import (
     PaidSerializer,
     PayingSerializer,
@@ -145,15 +144,9 @@ class WordingRoutes(ViewSetMixin, Route):
         """Expansions, and starting one."""
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewExpansionSerializer)
-        if given["retriever"] is not None:
-            rows = RetrievalRun.objects.filter(benchmark=access.benchmark, pk=given["retriever"])
-            given["retriever"] = rows.first()
-            if given["retriever"] is None:
-                raise Refused("There is no such retrieval run.", field="retriever")
+        put_runs(access.benchmark, given, "retriever")
         method, config = given.pop("method"), given.pop("config")
-        for name in config:
-            if name not in _OPTIONS:
-                raise Refused(f"There is no setting {name!r}.", field="config")
+        check_names(config, _OPTIONS)
         run = start(access=access, method=method, **given, **config)
         return Response(ExpansionRunSerializer(run).data, status=202)
 

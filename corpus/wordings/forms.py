@@ -4,13 +4,13 @@ from typing import Any, Final
 
 from django import forms
 
-from corpus.computing.config import Setting
 from corpus.models import Benchmark
+from corpus.options import fields_of
 from corpus.versions.forms import RunField
 from corpus.wordings import asking
 from corpus.wordings.services import CHOICES, ROLE, SETTINGS, retrievers_of
 from llm.endpoints import endpoint_choices
-from llm.ledger.accounts import budget_field, effort_field
+from llm.ledger.accounts import budget_field
 
 ABOUT: Final = {
     asking.REWRITE: "A model names the problem behind each query, reasons about what would help, "
@@ -62,7 +62,7 @@ class ExpansionForm(forms.Form):
         self.fields["endpoint"] = forms.ChoiceField(
             label="Model endpoint", choices=endpoint_choices(ROLE)
         )
-        self.fields.update({name: _field(name, each) for name, each in SETTINGS[method].items()})
+        self.fields.update(fields_of(SETTINGS[method], _WORDS, CHOICES, {}))
         self.fields["name"] = forms.CharField(
             max_length=180, required=False, help_text="Left empty, one is made up."
         )
@@ -71,17 +71,3 @@ class ExpansionForm(forms.Form):
     def clean_method(self) -> str:
         """The one whose fields these are."""
         return self.method
-
-
-def _field(name: str, setting: Setting) -> forms.Field:
-    if name == "reasoning_effort":
-        return effort_field()
-    label, about = _WORDS[name]
-    if setting.kind is bool:
-        return forms.BooleanField(label=label, help_text=about, required=False)
-    if name in CHOICES:
-        choices = [(each, each) for each in CHOICES[name]]
-        return forms.ChoiceField(
-            label=label, help_text=about, choices=choices, initial=setting.default
-        )
-    return setting.field(label=label, help_text=about, required=setting.default is not None)

@@ -1,32 +1,24 @@
 """The end of an expansion: each round becomes a query source, and with a retriever a run."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from django.db import transaction
 
 from corpus.imports.wordings import write_source
 from corpus.lists import unused_name
 from corpus.models import ExpansionRound, ExpansionRun, ExpansionState, Query, RankedList
-from corpus.runs.writing import Listed, write_run
+from corpus.runs.writing import Listed, failed_first, write_run
 from corpus.wordings.services import names_taken
-from kit.runs.models import RunStatus
 from kit.runs.moves import note
-
-FAILED: Final = (
-    "{queries} failed; nothing is published yet. Try them again, or keep them as they are."
-)
 
 
 def close(run: ExpansionRun) -> None:
     """Publish the rounds, or end as failed where a query has none. Raises LostLease."""
-    failed = run.items.filter(state=ExpansionState.FAILED).count()
-    if failed:
-        queries = "1 query" if failed == 1 else f"{failed:,} queries"
-        run.finish(RunStatus.FAILED, error=FAILED.format(queries=queries), report=report_of(run))
+    report = report_of(run)
+    if failed_first(run, report, instead="as they are"):
         return
     with transaction.atomic():
-        report = report_of(run)
         count = run.config.get("rounds", 1)
         report["rounds"] = [_publish(run, number, count, report) for number in range(1, count + 1)]
         last = report["rounds"][-1]

@@ -1,14 +1,13 @@
 """Setting up an expansion: what is frozen, what it would take, what people do about it."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from decimal import Decimal
 from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from corpus.computing.config import DEPTH, Setting
+from corpus.computing.config import DEPTH
 from corpus.lists import unused_name
 from corpus.models import (
     Benchmark,
@@ -20,6 +19,7 @@ from corpus.models import (
     RetrievalRun,
     RunComputation,
 )
+from corpus.options import Setting, as_settings, frozen
 from corpus.wordings import asking
 from kit.errors import Refused
 from kit.runs.models import RunStatus, begin
@@ -124,14 +124,8 @@ def checked_config(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """What a run is frozen to. Raises Refused, naming the field."""
     if method not in SETTINGS:
         raise Refused(f"There is no method {method!r}: {', '.join(SETTINGS)}.", field="method")
-    known = SETTINGS[method]
-    for name, value in options.items():
-        if name not in known and value not in (None, ""):
-            raise Refused(f"{ExpansionMethod(method).label} has no setting {name!r}.", field=name)
-    config = {name: each.read(name, options.get(name)) for name, each in known.items()}
-    for name, choices in CHOICES.items():
-        if name in config and config[name] not in choices:
-            raise Refused(f"{name} is one of {', '.join(filter(None, choices))}.", field=name)
+    whose = ExpansionMethod(method).label
+    config = frozen(SETTINGS[method], options, CHOICES, whose=whose)
     if config.get("samples", 1) is None:
         config["samples"] = asking.SAMPLES[config["profile"]]
     return config | {"prompt": asking.digest_of(method)}
@@ -228,6 +222,5 @@ def _queries(benchmark: Benchmark) -> Any:
 
 
 def _settings(method: str, endpoint: str, model: str, config: Mapping[str, Any]) -> asking.Settings:
-    known = {each.name for each in fields(asking.Settings)}
-    given = {name: value for name, value in config.items() if name in known}
-    return asking.Settings(method, endpoint, model, **given)
+    own = {"method": method, "endpoint": endpoint, "model": model}
+    return as_settings(asking.Settings, config, **own)

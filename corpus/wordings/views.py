@@ -5,7 +5,8 @@ from functools import partial
 from typing import Any
 
 from django.db.models import Count, OuterRef, Subquery
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
@@ -187,9 +188,7 @@ def expansion_query(request: HttpRequest, slug: str, pk: int, query_pk: int) -> 
     """One query of an expansion, round by round: what was shown, written and found."""
     access = enter_unblinded(request.user, slug, *READERS)
     run = get_expansion(access, pk)
-    item = run.items.filter(query=query_pk).select_related("query__domain").first()
-    if item is None:
-        raise Http404("No such query in this expansion.")
+    item = get_object_or_404(run.items.select_related("query__domain"), query=query_pk)
     context = {"access": access, "run": run, "item": item, "rounds": _rounds(run, item)}
     return htmx.render(request, "corpus/wordings/query.html", context)
 
@@ -255,21 +254,15 @@ def runs_by_source(access: Access, names: list[str]) -> dict[str, list[Retrieval
 def get_source(access: Access, pk: int) -> QuerySource:
     """A query source of this benchmark, or 404; kept from who votes."""
     refuse_voter(access)
-    found = access.benchmark.query_sources.filter(pk=pk).first()
-    if found is None:
-        raise Http404("No such query source.")
-    return found
+    return get_object_or_404(QuerySource, benchmark=access.benchmark, pk=pk)
 
 
 def get_expansion(access: Access, pk: int) -> ExpansionRun:
     """An expansion of this benchmark, or 404; kept from who votes."""
     refuse_voter(access)
-    rows = ExpansionRun.objects.filter(benchmark=access.benchmark, pk=pk)
     related = ("benchmark", "account", "created_by", "retriever__corpus_version", "source", "run")
-    found = rows.select_related(*related).first()
-    if found is None:
-        raise Http404("No such expansion.")
-    return found
+    rows = ExpansionRun.objects.select_related(*related)
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 
 RUNS = PayingPages(

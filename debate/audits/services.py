@@ -1,6 +1,6 @@
 """Blind audits of agreed pairs, and the bound on the error of agreed labels they allow."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -251,15 +251,17 @@ def _open_cases(sample: AuditSample, keys: Sequence[int]) -> None:
 
 
 def _add_fillers(sample: AuditSample) -> int:
-    run = sample.run
-    audited_pairs = AuditItem.objects.filter(sample__run=run).count()
-    wanted = audited_pairs - run.debates.filter(is_decoy=True).count()
-    return add_fillers(run.debates.all(), wanted, f"filler of audit:{sample.pk}")
+    domains = set(sample.items.values_list("case__query__domain", flat=True))
+    return add_fillers(sample.run.debates.all(), domains, f"filler of audit:{sample.pk}")
 
 
-def add_fillers(debates: QuerySet[Debate], wanted: int, key: str) -> int:
-    """Make fillers of some disputes among these that nobody was given yet, at most every fourth,
-    drawn by the server's key; how many. For a caller in a transaction."""
+def add_fillers(debates: QuerySet[Debate], domains: Collection[int], key: str) -> int:
+    """Make fillers of some of these disputes that nobody was given yet, at most every fourth, until
+    there are as many in these domains as there are audited cases, whoever had them audited; drawn
+    by the server's key; how many. For a caller in a transaction."""
+    inside = {"query__domain__in": domains}
+    audited = EscalationCase.objects.of_voters().filter(kind=CaseKind.AUDIT, **inside)
+    wanted = audited.count() - Debate.objects.filter(is_decoy=True, **inside).count()
     disputed = debates.filter(
         status=DebateStatus.ESCALATED,
         is_decoy=False,

@@ -206,7 +206,7 @@ def _request(here: Here) -> ScoreSheet | None:
     with suppress(Refused):  # there is nothing to score yet
         return request_sheet(
             benchmark=here.benchmark,
-            version=here.version,
+            version=here.scored,
             metric=metric_asked(here.left),
             actor=here.actor,
         )
@@ -224,7 +224,7 @@ def _end(step: ChainStep) -> str:
     here = here_at(step, with_own=True)
     # Where its own scores failed, older ones are those of an earlier step.
     has_failed = step.sheet is not None and step.sheet.status != RunStatus.DONE
-    sheet = None if has_failed else sheets.latest(here.benchmark, here.version)
+    sheet = None if has_failed else sheets.latest(here.benchmark, here.scored)
     _keep(step, state=StepState.DONE, figures=measured(sheet, here.left))
     return ""
 

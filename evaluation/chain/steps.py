@@ -11,7 +11,7 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any, Final
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotate.assignments.models import HANDED_IN
 from annotate.models import Aspect, Assignment, CaseStatus, EscalationCase, WorkState
@@ -28,7 +28,7 @@ from corpus.models import (
     RetrievalRun,
 )
 from corpus.pools.builds import start_build
-from corpus.versions.services import make_current
+from corpus.versions.services import make_current, stored
 from debate.adoption.services import adopt_run
 from debate.filters.services import keep_pairs
 from debate.models import Debate, DebateRun
@@ -71,22 +71,30 @@ class Here:
             return CorpusVersion.objects.get(pk=self.left["version"])
         return CorpusVersion.objects.current(self.benchmark)
 
+    @property
+    def scored(self) -> CorpusVersion | None:
+        """The version whose gold its systems are held against: of documents by their best chunk,
+        the one that was cut."""
+        rows = RetrievalRun.objects.filter(pk__in=self.left.get("systems") or [])
+        first = rows.order_by("pk").first()
+        return stored(self.benchmark, first.corpus_version_id) if first else self.version
+
     def systems(self, names: Sequence[str] = ()) -> list[RetrievalRun]:
         """The chain's retrieval runs, else all of its version; by name where some are named.
 
+        Those of documents by their best chunk are of the version that was cut, and its own.
         Raises Refused for a name that none has.
         """
-        version = self.version
-        rows = RetrievalRun.objects.filter(
-            benchmark=self.benchmark, corpus_version=version.key if version else None
-        ).order_by("pk")
+        version, own = self.version, self.left.get("systems") or []
+        known = Q(corpus_version=version.key if version else None) | Q(pk__in=own)
+        rows = RetrievalRun.objects.filter(known, benchmark=self.benchmark).order_by("pk")
         if names:
-            found = {run.name: run for run in rows}
+            # Of two that share a name it is the chain's that is meant.
+            found = {run.name: run for run in sorted(rows, key=lambda run: run.pk in own)}
             if missing := [name for name in names if name not in found]:
                 here = ", ".join(found) or "none"
                 raise Refused(f"There is no retrieval run {missing[0]!r} here, but {here}.")
             return [found[name] for name in names]
-        own = self.left.get("systems")
         return list(rows.filter(pk__in=own) if own else rows)
 
     def endpoint(self, settings: Settings, role: str) -> Endpoint:

@@ -10,7 +10,8 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter, enter_unblinded, get_query
-from corpus.models import CorpusVersion, RetrievalRun, Role
+from corpus.lists import put_runs
+from corpus.models import CorpusVersion, Role
 from corpus.run_routes import OneRun, RunVerb
 from corpus.versions.services import chosen, stored
 from corpus.wordings import asking
@@ -85,10 +86,7 @@ class PipelineRoutes(ViewSetMixin, Route):
         """Pipelines, and starting one."""
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewPipelineSerializer)
-        rows = RetrievalRun.objects.filter(benchmark=access.benchmark, pk=given["retriever"])
-        given["retriever"] = rows.first()
-        if given["retriever"] is None:
-            raise Refused("There is no such retrieval run.", field="retriever")
+        put_runs(access.benchmark, given, "retriever")
         return Response(PipelineSerializer(start(access=access, **given)).data, status=202)
 
     @extend_schema(

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from django import forms
 
-from corpus.computing.config import Setting
 from corpus.models import Benchmark
+from corpus.options import Setting
 from corpus.reranking.services import role_of
 from corpus.versions.forms import RunField
 from corpus.wordings import asking

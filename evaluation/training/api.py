@@ -10,15 +10,21 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter, enter_unblinded
-from corpus.models import RetrievalRun, Role
+from corpus.lists import put_runs
+from corpus.models import Role
+from corpus.options import check_names
 from corpus.run_routes import run_paths
 from evaluation.agents.views import READERS
 from evaluation.training.models import TrainingDocument, TrainingRun
 from evaluation.training.services import SETTINGS, ask_people
 from evaluation.training.views import RUNS, forecast_of, get_run, send_export, start
-from kit.api import RUN_FIELDS, Route
-from kit.errors import Refused
-from llm.ledger.serializers import PAID_FIELDS, BudgetField, PaidSerializer, RunForecastSerializer
+from kit.api import Route
+from llm.ledger.serializers import (
+    PaidSerializer,
+    PayingSerializer,
+    RunForecastSerializer,
+    asking_fields,
+)
 
 
 class TrainingRunSerializer(PaidSerializer, serializers.ModelSerializer):
@@ -26,16 +32,10 @@ class TrainingRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
     class Meta:
         model = TrainingRun
-        fields = [
-            *RUN_FIELDS,
-            *("name", "source", "corpus_version", "config", "report"),
-            *("endpoint", "model", "practice"),
-            *PAID_FIELDS,
-            "pause_reason",
-        ]
+        fields = asking_fields("name", "source", "corpus_version", "config", "report")
 
 
-class NewTrainingSerializer(serializers.Serializer):
+class NewTrainingSerializer(PayingSerializer):
     """What to make. `config`: depth, labels, positives, negatives, shortest, longest, least_chars,
     likeness, language, document_chars, temperature, reasoning_effort."""
 
@@ -48,8 +48,6 @@ class NewTrainingSerializer(serializers.Serializer):
     domain = serializers.CharField(required=False, allow_blank=True, default="")
     config = serializers.DictField(required=False, default=dict)
     name = serializers.CharField(max_length=190, required=False, allow_blank=True, default="")
-    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
-    budget_usd = BudgetField(required=False, default=None)
 
 
 class TrainingDocumentSerializer(serializers.ModelSerializer):
@@ -94,14 +92,9 @@ class TrainingRoutes(ViewSetMixin, Route):
         """Runs, and starting one."""
         access = enter(self.person(), slug, Role.ADMIN)
         given = self.read(NewTrainingSerializer)
-        if given["source"] is not None:
-            rows = RetrievalRun.objects.filter(benchmark=access.benchmark, pk=given["source"])
-            given["source"] = rows.first()
-            if given["source"] is None:
-                raise Refused("There is no such retrieval run.", field="source")
+        put_runs(access.benchmark, given, "source")
         config = given.pop("config")
-        if unknown := set(config) - SETTINGS.keys():
-            raise Refused(f"There is no setting {min(unknown)!r}.", field="config")
+        check_names(config, SETTINGS)
         run = start(access=access, **given, **config)
         return Response(TrainingRunSerializer(run).data, status=202)
 

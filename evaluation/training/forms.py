@@ -4,12 +4,12 @@ from typing import Any, Final
 
 from django import forms
 
-from corpus.computing.config import Setting
 from corpus.models import Benchmark
+from corpus.options import fields_of
 from corpus.versions.forms import RunField, runs_of
 from evaluation.training.services import CHOICES, MOST_ASKED, ROLE, SETTINGS
 from llm.endpoints import endpoint_choices
-from llm.ledger.accounts import budget_field, effort_field
+from llm.ledger.accounts import budget_field
 
 _WORDS: Final[dict[str, tuple[str, str]]] = {
     "depth": ("First passages that are graded", "Above 6 of 10 positive, below 4 negative."),
@@ -53,21 +53,11 @@ class TrainingForm(forms.Form):
         )
         choices = endpoint_choices(ROLE)
         self.fields["endpoint"] = forms.ChoiceField(label="Model endpoint", choices=choices)
-        self.fields.update({name: _field(name, each) for name, each in SETTINGS.items()})
+        self.fields.update(fields_of(SETTINGS, _WORDS, CHOICES, {"": "that of the query"}))
         self.fields["name"] = forms.CharField(
             max_length=190, required=False, help_text="Left empty, one is made up."
         )
         self.fields["budget_usd"] = budget_field()
-
-
-def _field(name: str, setting: Setting) -> forms.Field:
-    if name == "reasoning_effort":
-        return effort_field()
-    label, about = _WORDS[name]
-    if name == "language":
-        choices = [(each, each or "that of the query") for each in CHOICES[name]]
-        return forms.ChoiceField(label=label, help_text=about, choices=choices, required=False)
-    return setting.field(label=label, help_text=about)
 
 
 class AskForm(forms.Form):

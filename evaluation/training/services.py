@@ -2,22 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from decimal import Decimal
 from typing import Any, Final
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 
 from annotate.models import CaseKind, CaseStatus, EscalationCase
 from annotate.voting.cases import open_case
-from corpus.computing.config import Setting
 from corpus.judgments.models import PEOPLE
 from corpus.judgments.services import lock_queries
 from corpus.lists import unused_name
 from corpus.models import Benchmark, CorpusVersion, Judgment, RetrievalRun
+from corpus.options import Setting, as_settings, frozen
 from corpus.versions.services import stored
 from debate.audits.services import add_fillers
 from debate.models import Debate
@@ -39,7 +37,7 @@ from kit.runs.moves import note, retry_items
 from kit.stats.proportions import Proportion, proportion
 from kit.stats.sampling import draw
 from llm.endpoints import Endpoint, fence_key, in_role
-from llm.ledger.accounts import check_budget, open_account
+from llm.ledger.accounts import asked_of, check_budget, open_account
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.requests import EFFORTS, Usage
@@ -109,11 +107,8 @@ def start_training(
             source=source,
             corpus_version=version,
             config=config,
-            endpoint=endpoint.name,
-            model=endpoint.default_model,
-            practice=endpoint.is_practice,
+            **asked_of(endpoint),
             budget_usd=budget_usd,
-            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
             total=len(queries),
             created_by=actor,
         )
@@ -127,13 +122,7 @@ def start_training(
 
 def checked_config(options: Mapping[str, Any], source: RetrievalRun | None) -> dict[str, Any]:
     """What a run is frozen to. Raises Refused, naming the field."""
-    for name in options:
-        if name not in SETTINGS:
-            raise Refused(f"There is no setting {name!r}.", field=name)
-    config = {name: each.read(name, options.get(name)) for name, each in SETTINGS.items()}
-    for name, choices in CHOICES.items():
-        if config[name] not in choices:
-            raise Refused(f"{name} is one of {', '.join(filter(None, choices))}.", field=name)
+    config = frozen(SETTINGS, options, CHOICES, whose="Making training data")
     if config["shortest"] > config["longest"]:
         raise Refused("The longest is shorter than the shortest.", field="longest")
     if source is None:
@@ -281,14 +270,8 @@ def _add_fillers(run: TrainingRun, asked: Sequence[TrainingDocument]) -> int:
     pairs = Debate.objects.filter(
         run__benchmark=run.benchmark_id, query__domain__in=domains, aspect=None
     )
-    audits = EscalationCase.objects.of_voters().about_pairs().filter(query__domain__in=domains)
-    wanted = audits.filter(kind=CaseKind.AUDIT).count() - pairs.filter(is_decoy=True).count()
-    return add_fillers(pairs, wanted, f"filler of grades:{run.pk}")
+    return add_fillers(pairs, domains, f"filler of grades:{run.pk}")
 
 
 def _settings(endpoint: str, model: str, config: Mapping[str, Any]) -> asking.Settings:
-    known = {each.name for each in fields(asking.Settings)}
-    return asking.Settings(
-        **{name: value for name, value in config.items() if name in known}
-        | {"endpoint": endpoint, "model": model}
-    )
+    return as_settings(asking.Settings, config, endpoint=endpoint, model=model)

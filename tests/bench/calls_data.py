@@ -3,7 +3,17 @@
 import itertools
 import os
 
-from corpus.models import Judgment, Passage, Pool, PoolEntry
+from corpus.models import (
+    Judgment,
+    Passage,
+    Pool,
+    PoolEntry,
+    Query,
+    RankedList,
+    RerankRun,
+    RetrievalRun,
+)
+from corpus.reranking.services import start_rerank
 from debate.models import Debate, DebateRun, Turn
 from debate.runs.services import start_run
 from llm import endpoints
@@ -46,6 +56,47 @@ def make_run(pairs: int, *, claimed: bool = True) -> DebateRun:
         actor=None,
         claimed=claimed,
     )
+
+
+def make_rerank(queries: int) -> RerankRun:
+    """A pointwise run, claimed by this process, over 100 passages of each of so many queries."""
+    number = f"{os.getpid()}-{next(_numbers)}"
+    benchmark = make_benchmark(f"bench-{number}")
+    (version,), (domain,) = benchmark.versions.all(), benchmark.domains.all()
+    pids = [f"p{n}" for n in range(100)]
+    Passage.objects.bulk_create(
+        Passage(version=version, domain=domain, pid=pid, text=f"{PASSAGE}{pid}") for pid in pids
+    )
+    asked = Query.objects.bulk_create(
+        Query(domain=domain, qid=str(n), text=f"Why do cells divide ({number}, {n})?")
+        for n in range(queries)
+    )
+    source = RetrievalRun.objects.create(
+        benchmark=benchmark, name="source", query_count=queries, depth=100
+    )
+    scores = [float(n) for n in range(100, 0, -1)]
+    RankedList.objects.bulk_create(
+        RankedList(run=source, query=query, pids=pids, scores=scores) for query in asked
+    )
+    return start_rerank(
+        benchmark=benchmark,
+        source=source,
+        method="pointwise",
+        endpoint=endpoints.get("default"),
+        actor=None,
+        claimed=True,
+        # What the bare endpoint says holds a score, but is not what a strict reader takes.
+        parser="reference",
+    )
+
+
+def check_rerank(run: RerankRun, calls: int) -> None:
+    """Every pair was asked, scored and ranked."""
+    run.refresh_from_db()
+    asked = Call.objects.filter(account=run.account, status=Call.Status.ANSWERED).count()
+    lists = RankedList.objects.filter(run=run.run).values_list("pids", flat=True)
+    found = (run.status, asked, sum(map(len, lists)))
+    assert found == ("done", calls, calls), found
 
 
 def check(run: DebateRun, calls: int) -> None:

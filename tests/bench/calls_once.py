@@ -1,8 +1,9 @@
 """One measurement of calls in a process of its own: KIND URL IN_FLIGHT CALLS; a line of JSON.
 
 KIND: `openai` is the openai client on its best transport, `aiohttp` the transport alone, `ours`
-a debate run with everything stored (intents, answers, turns, outcomes, labels), `shared-2` one
-that two worker processes share, `worker` one of these (its CALLS is the run's key).
+a debate run with everything stored (intents, answers, turns, outcomes, labels), `rerank` a
+pointwise reranking of the best 100 of each query, `shared-2` a debate run that two worker
+processes share, `worker` one of these (its CALLS is the run's key).
 """
 
 import asyncio
@@ -24,6 +25,7 @@ def main() -> None:
     kind, url, in_flight, calls = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     name, _, workers = kind.partition("-")
     kinds = {"openai": bare_openai, "aiohttp": bare_aiohttp, "ours": ours, "worker": work}
+    kinds["rerank"] = rerank
     kinds["shared"] = partial(shared, workers=int(workers or 1))
     measured = kinds[name](url, in_flight, calls)
     print(json.dumps({"kind": kind, "in_flight": in_flight, "calls": calls, **measured}))
@@ -117,6 +119,21 @@ def ours(url: str, in_flight: int, calls: int) -> dict[str, float]:
     DEBATES.drive(run)
     measured = {"wall": time.perf_counter() - begun, "cpu": processor_time() - cpu}
     check(run, calls)
+    return measured
+
+
+def rerank(url: str, in_flight: int, calls: int) -> dict[str, float]:
+    """A pointwise reranking of so many pairs, from its start to its retrieval run."""
+    set_up(url, in_flight)
+    from corpus.reranking.tasks import RERANKINGS
+    from tests.bench.calls_data import check_rerank, make_rerank
+
+    RERANKINGS.drive(make_rerank(queries=-(-WARM_UP * in_flight // 100)))
+    run = make_rerank(queries=calls // 100)
+    begun, cpu = time.perf_counter(), processor_time()
+    RERANKINGS.drive(run)
+    measured = {"wall": time.perf_counter() - begun, "cpu": processor_time() - cpu}
+    check_rerank(run, calls)
     return measured
 
 

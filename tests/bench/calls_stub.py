@@ -8,6 +8,7 @@ import json
 import sys
 
 REASON = "The passage names the mechanism that the question asks about, step by step. " * 5
+REASON += "Relevance score: 7."
 TURN = {"reference": ["lorem ipsum dolor sit amet"], "reason": REASON, "response": "yes"}
 USAGE = {"prompt_tokens": 1700, "completion_tokens": 120, "total_tokens": 1820}
 

@@ -6,7 +6,8 @@ python -m pytest -m services tests/services/test_agents_killed.py`.
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from evaluation.agents.judging import start_judging
 from evaluation.agents.models import AgentRun
 from evaluation.agents.services import candidates, start_agent
 from evaluation.tasks import AGENTS
-from kit.runs.models import OVER, RunStatus
+from kit.runs.models import OVER, RunStatus, TrackedRun
 from llm import endpoints
 from llm.ledger.accounts import AskingRun
 from llm.ledger.reading import spending
@@ -69,6 +70,20 @@ def survive(
     """
     answered = Call.objects.filter(account=run.account).answered()
     type(run).objects.filter(pk=run.pk).update(calls_in_flight=at_once)
+    shares = sorted(rng.uniform(0.02, 0.9) for _ in range(kills))
+    moments = [partial(lambda share: answered.count() >= share * expected, each) for each in shares]
+    return outlive(site, run, moments, prepared=prepared)
+
+
+def outlive(
+    site: Site,
+    run: TrackedRun,
+    moments: Sequence[Callable[[], bool]],
+    *,
+    prepared: Callable[[], int] = lambda: 0,
+) -> int:
+    """Kill one of two workers, then the other, at each of these moments of the run, until it is
+    over; how often. `prepared` as in `survive`."""
     workers, landed = [site.start_worker(sweep_s=0.25) for _ in range(2)], 0
 
     def is_over() -> bool:
@@ -79,21 +94,24 @@ def survive(
         said = "\n\n".join(each.said[-3000:] for each in workers)
         return f"{run.status} {run.done}/{run.total} {run.error}\n{said}"
 
+    def made() -> int:
+        return Call.objects.answered().count() + prepared()
+
     def wait(condition: Callable[[], bool]) -> None:
         """However long it takes, as long as answers come in."""
         while not condition():
-            seen = answered.count() + prepared()
+            seen = made()
 
             def goes_on(seen: int = seen) -> bool:
-                return condition() or answered.count() + prepared() > seen
+                return condition() or made() > seen
 
             wait_until(goes_on, pause=0.1, saw=story)
 
-    for moment in sorted(rng.uniform(0.02, 0.9) for _ in range(kills)):
-        wait(lambda moment=moment: is_over() or answered.count() >= moment * expected)
+    for is_due in moments:
+        wait(lambda is_due=is_due: is_over() or is_due())
         if is_over():
             break
-        victim = rng.randrange(2)
+        victim = landed % 2
         workers[victim].kill()
         landed += 1
         workers[victim] = site.start_worker(sweep_s=0.25)

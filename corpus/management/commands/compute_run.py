@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from corpus.computing import retrievers
 from corpus.computing import services as computing
 from corpus.computing.config import BY_DOCUMENT, QUERIES
 from corpus.computing.models import Method
@@ -31,7 +32,7 @@ class Command(VerbCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--benchmark", metavar="SLUG", required=True)
-        parser.add_argument("--method", choices=Method.values, default=Method.BM25)
+        parser.add_argument("--method", choices=retrievers.names(), default=Method.BM25)
         parser.add_argument("--name", default="", help="the run's name")
         parser.add_argument(
             "--corpus-version", default="", help="the version to rank (default: the current one)"
@@ -48,6 +49,13 @@ class Command(VerbCommand):
             parser.add_argument(f"--{name}", type=int)
         for name in _WORDS:
             parser.add_argument(f"--{name.replace('_', '-')}")
+        parser.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="a setting of an installed retriever; the value as JSON, else as it stands",
+        )
         parser.add_argument("--runs", nargs=2, metavar="NAME", help="hybrid: the two runs")
         parser.add_argument("--weights", nargs=2, type=float, metavar="W")
         parser.add_argument("--budget", metavar="USD", help="embeddings: the most to spend")
@@ -104,6 +112,14 @@ def _config(
 ) -> dict[str, Any]:
     names = (*_NUMBERS, *_WHOLE, *_WORDS, "weights")
     config = {name: options[name] for name in names if options[name] is not None}
+    for each in options["set"]:
+        name, is_given, value = each.partition("=")
+        if not is_given:
+            raise CommandError(f"--set {each}: give NAME=VALUE.")
+        try:
+            config[name] = json.loads(value)
+        except ValueError:
+            config[name] = value
     if options["method"] == Method.HYBRID and not options["runs"]:
         raise CommandError("A hybrid is made of two runs: name them, --runs NAME NAME.")
     if options["by_document"]:

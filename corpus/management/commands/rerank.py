@@ -18,7 +18,8 @@ from llm import endpoints
 from llm.ledger.accounts import budget_of
 
 _NUMBERS = {"depth": int, "document_chars": int, "weight": float, "temperature": float,
-            "group_size": int, "repeats": int, "seed": int}  # fmt: skip
+            "group_size": int, "repeats": int, "seed": int,
+            "query_template": str, "document_template": str}  # fmt: skip
 
 
 class Command(VerbCommand):

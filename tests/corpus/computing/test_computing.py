@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from corpus.computing import services as computing
+from corpus.computing.methods import Asking
 from corpus.models import (
     CorpusVersion,
     Judgment,
@@ -155,6 +156,26 @@ def test_embeddings_go_through_the_ledger_and_are_paid_once(
     again = compute(world, "embeddings", name="again")
     assert again.run.digest == done.run.digest
     assert Call.objects.count() == before
+
+
+def test_instructions_name_the_domain_that_they_are_for(world, model, monkeypatch) -> None:
+    prefixes = {"query_prefix": "Find {domain}: ", "document_prefix": "{domain} says: "}
+    asked: list[tuple[str, list[str]]] = []
+    whole = Asking.vectors
+
+    def vectors(self, texts, *, prefix=""):
+        found = list(texts)
+        asked.append((prefix, found))
+        return whole(self, found, prefix=prefix)
+
+    monkeypatch.setattr(Asking, "vectors", vectors)
+    done = compute(world, "embeddings", config=prefixes)
+    assert done.status == "done", done.error
+    assert [prefix for prefix, _ in asked] == [
+        *("biology says: ", "Find biology: "),
+        *("robotics says: ", "Find robotics: "),
+    ]
+    assert done.run.provenance["config"]["query_prefix"] == prefixes["query_prefix"]
 
 
 def test_hybrid_is_the_protocols(world) -> None:

@@ -91,6 +91,13 @@ def test_points_and_lists_are_merged_by_the_logarithm_of_their_ranks() -> None:
     assert rules.merged(["a", "b"], ["a"])["b"] == pytest.approx(-0.6931, abs=1e-4)
 
 
+def test_reciprocal_ranks_are_added_and_who_is_missing_has_none() -> None:
+    found = rules.merged(["a", "b", "c"], ["c", "a"], 0.5, rules.RRF)
+    # a .5/61 + .5/62, c .5/63 + .5/61, b .5/62 and nothing.
+    wanted = {"a": 0.016261, "c": 0.016133, "b": 0.008065}
+    assert found == pytest.approx(wanted, abs=1e-6)
+
+
 def test_groups_repeats_and_their_spread() -> None:
     assert rules.groups([4, 2, 0, 1, 3], 2) == [[4, 2], [0, 1], [3]]
     assert rules.averaged([0.5, 0.7]) == (0.6, pytest.approx(0.1414, abs=1e-4))

@@ -58,6 +58,23 @@ def test_every_wire_reranks(room, settings, tmp_path, wire) -> None:
     assert counts == ({None} if wire == "tei" else {1} if "cohere" in wire else {26})
 
 
+def test_a_model_gets_its_texts_in_the_template_that_it_wants(room, settings, tmp_path) -> None:
+    forms = {"query_template": "<Q>\r\n{query}", "document_template": "<D>{document}</D>"}
+    with serving(settings, tmp_path, "jina") as server:
+        ran(room)
+        plain = len(server.asked)
+        run = ran(room, **forms)
+        mine = server.asked[plain:]
+        # The pairs are tried in them, too, and nothing is taken for what was asked without.
+        assert len(mine) == plain
+        assert all(each["query"].startswith("<Q>\n") for each in mine)
+        assert all(text.startswith("<D>") for each in mine for text in each["documents"])
+        assert run.config["query_template"] == "<Q>\n{query}"
+        with pytest.raises(Refused, match="where the text goes") as refused:
+            ran(room, document_template="nothing")
+    assert refused.value.field == "document_template"
+
+
 def test_texts_stand_in_the_ledger_by_their_hashes(room, settings, tmp_path) -> None:
     with serving(settings, tmp_path, "jina"):
         ran(room)

@@ -15,7 +15,7 @@ from annotate.models import CaseKind, EscalationCase, VoteSlot
 from annotate.voting.cases import open_case
 from corpus.judgments.services import record_judgment
 from corpus.models import Passage, Query, Source
-from debate.audits.services import draw_audit
+from debate.audits.services import add_fillers, draw_audit
 from debate.models import Debate
 from evaluation.scores import sheets
 from kit.models import Event
@@ -186,6 +186,15 @@ def test_an_audit_makes_fillers_of_disputes_that_nobody_was_given(world: World) 
     assert taken.pk not in {each.case_id for each in fillers}
     event = Event.objects.get(verb="draw audit")
     assert event.data["fillers"] == 2
+    # What others have audited in the domain wants fillers of its own, and gets them once.
+    world.case(
+        kind=CaseKind.AUDIT,
+        origin="training:1",
+        query=query,
+        passage=make_passage(world.benchmark, "graded", "biology"),
+    )
+    for wanted in (1, 0):
+        assert add_fillers(world.run.debates.all(), [query.domain_id], "again") == wanted
 
 
 def test_the_comparison_can_fail(world: World) -> None:

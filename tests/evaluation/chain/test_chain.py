@@ -17,7 +17,9 @@ from annotate.voting.services import cast_vote
 from corpus.access import enter
 from corpus.benchmarks.services import add_person
 from corpus.cleaning.services import cancel_cleaning
+from corpus.computing.services import run_computation
 from corpus.models import Benchmark, CorpusVersion, Query, Role
+from corpus.versions.services import stored
 from evaluation.chain import services as verbs
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.steps import KINDS, Here
@@ -32,6 +34,8 @@ from kit.runs.polling import due_runs
 from llm import endpoints
 from llm.apps import _stop_paying
 from llm.models import Account, to_units
+from tests.corpus.cleaning.rooms import clean
+from tests.factories import make_benchmark, make_gold, make_passage, make_query
 
 pytestmark = pytest.mark.django_db
 
@@ -380,3 +384,18 @@ def test_screens(benchmark, client) -> None:
     assert answer[0]["header"][0] == "after step"
     client.post(f"{here}{chain.pk}/budget/", {"budget_usd": "2.5"})
     assert Chain.objects.get().budget_usd == 2.5
+
+
+def test_documents_by_their_best_chunk_are_systems_of_the_chain_that_cut_them() -> None:
+    made = make_benchmark("cut")
+    text = "Mulch keeps soil moist. Trees give shade. " * 9
+    make_gold(make_query(made, text="What does mulch do?"), make_passage(made, "a", text=text))
+    cut = clean(made, preset="dchunk", options={"long_from": 16, "most": 16}).version
+    here = Here(made, None, {"version": cut.pk, "systems": []})
+    (begun,) = KINDS["systems"].begin(here, {"systems": [{"method": "bm25", "by_document": True}]})
+    assert begun.claim()
+    run_computation(begun)
+    begun.refresh_from_db()
+    own = Here(made, None, {"version": cut.pk, "systems": [begun.run_id]})
+    assert own.systems() == own.systems([begun.run.name]) == [begun.run]
+    assert (own.scored, here.scored) == (stored(made, None), cut)

@@ -11,8 +11,7 @@ import pytest
 from django.core.management import call_command
 
 from corpus.models import Benchmark, Judgment, Passage, Source
-from corpus.retrieval import postings
-from corpus.retrieval.analysis import count
+from corpus.retrieval.postings import BM25
 from corpus.retrieval.toplist import order_of
 from corpus.texts.models import VersionState
 from evaluation.metrics.gold import Gold
@@ -82,13 +81,14 @@ def searched(rows: Iterator[tuple[str, str, str]]) -> dict[str, str]:
 def scores_over(folder: Path, texts: dict[str, str], place: Path) -> dict[str, list]:
     """BM25 and its scores from the files of a release alone."""
     place.mkdir()
-    postings.build_bm25(count(texts.values()), place)
-    index, pids = postings.Postings.load(place), list(texts)
+    index, pids = BM25(place), list(texts)
+    index.index(texts.values())
     run = {}
     for query in lines(folder / "queries.jsonl"):
-        out = [pids.index(pid) for pid in query["excluded_ids"]]
-        numbers, values = index.search(query["text"], 1000, order_of(pids), without=out)
-        run[query["_id"]] = {pids[n]: float(v) for n, v in zip(numbers, values, strict=True)}
+        [found] = index.search([query["text"]], 1000, order_of(pids))
+        listed = {pids[n]: float(v) for n, v in zip(*found, strict=True)}
+        out = query["excluded_ids"]
+        run[query["_id"]] = {pid: v for pid, v in listed.items() if pid not in out}
     labels: dict[str, dict[str, int]] = {}
     for line in (folder / "qrels/test.tsv").read_text().splitlines()[1:]:
         qid, pid, value = line.split("\t")

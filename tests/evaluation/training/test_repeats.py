@@ -31,8 +31,11 @@ def test_a_passage_inside_a_long_page_is_found() -> None:
     # Of 56 runs those of ten foreign words at the end are gone: 46 of 56.
     half = " ".join([*WORDS[100:150], *(f"other{n}" for n in range(10))])
     assert found([page], [half])[0, 0] == pytest.approx(46 / 56)
-    # 36 of 56 are below .8; a phrase is nobody's.
-    less = " ".join([*WORDS[100:140], *(f"other{n}" for n in range(20))])
+    # Every tenth word another: of 56 runs, 5 x 6 hold one, but for the ends: 28 are left.
+    edited = [f"other{n}" if n % 10 == 9 else word for n, word in enumerate(WORDS[100:160])]
+    assert found([page], [" ".join(edited)])[0, 0] == pytest.approx(30 / 56)
+    # 11 of 56 are below .3; a phrase is nobody's.
+    less = " ".join([*WORDS[100:115], *(f"other{n}" for n in range(45))])
     assert found([page], [less, " ".join(WORDS[:20])]) == {}
 
 
