@@ -18,8 +18,8 @@ from corpus.run_pages import BudgetForm, RunPages
 from evaluation.chain import services as verbs
 from evaluation.chain.effects import effect_chart, effect_table
 from evaluation.chain.models import Chain, ChainStep, StepState
-from evaluation.chain.plan import DEFAULT
-from evaluation.chain.steps import KINDS, problem_of
+from evaluation.chain.plan import DEFAULT, SPECS
+from evaluation.chain.steps import problem_of
 from evaluation.checklist.now import page_of
 from kit import htmx
 from kit.errors import Refused
@@ -87,7 +87,7 @@ def _foretold(access: Access, plan: str) -> dict[str, Any]:
     except Refused as refusal:
         return {"fault": refusal.message}
     told = enumerate(steps, start=1)
-    return {"steps": [(number, KINDS[each.do].label, each, of) for number, (each, of) in told]}
+    return {"steps": [(number, SPECS[each.do].label, each, of) for number, (each, of) in told]}
 
 
 @require_GET
@@ -141,7 +141,7 @@ def get_chain(access: Access, pk: int) -> Chain:
 def _shown(steps: list[ChainStep]) -> Iterator[tuple[ChainStep, str, list[tuple[Any, str]]]]:
     """Each step, what people call it, and its runs with their pages."""
     for step in steps:
-        yield step, KINDS[step.do].label, [(run, page_of(run)) for run in step.runs()]
+        yield step, SPECS[step.do].label, [(run, page_of(run)) for run in step.runs()]
 
 
 RUNS = RunPages(

@@ -10,7 +10,7 @@ from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel
 from annotate.support.services import record_support
 from corpus.models import Pool, PoolEntry
 from evaluation.holes.next_labels import chances, next_labels, pool_next
-from evaluation.holes.views import aspect_tables, growth_table
+from evaluation.holes.tables import aspect_tables, growth_table
 from evaluation.scores import sheets
 from kit.errors import Refused
 from tests.annotate.world import signed_in
