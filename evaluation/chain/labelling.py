@@ -10,7 +10,7 @@ from annotate.models import Aspect, Assignment, CaseStatus, EscalationCase, Work
 from corpus.models import Query
 from corpus.pools.builds import start_build
 from debate.adoption.services import adopt_run
-from debate.filters.services import keep_pairs
+from debate.filters.services import filter_report, keep_pairs
 from debate.models import Debate
 from debate.runs.forecast import forecast_plan
 from debate.runs.planning import Plan, plan_run, start_planned
@@ -83,7 +83,11 @@ def _likely(span: Any) -> Any:
 
 
 def _filtered(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, Any]:
-    return _left(keep_pairs(run=runs[0], actor=here.actor)) if runs else {}
+    for run in runs:
+        report = filter_report(run)
+        kept = report.kept or report.failed
+        return _left(keep_pairs(run=run, actor=here.actor) if kept else None)
+    return {}
 
 
 def _debated(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, Any]:

@@ -199,16 +199,16 @@ def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path)
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-def test_other_words_rerankings_next_labels_and_citations_are_steps_too(benchmark, tmp_path) -> None:
+def test_wordings_rerankings_next_labels_and_citations_are_steps(benchmark, tmp_path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(REST)
     told = run("garden", str(plan))
     assert (told["status"], told["waits_for"]) == ("done", "")
     chain = Chain.objects.get()
     steps = {(step.number, step.do): step for step in chain.steps.all()}
-    # Two computed, one worded anew, one reranked, and what the pipeline ended with.
-    made = steps[5, "pipeline"].outcome["systems"]
-    assert [run.name for run in RetrievalRun.objects.filter(pk__in=made).order_by("pk")] == []
+    made = RetrievalRun.objects.filter(pk__in=steps[5, "pipeline"].outcome["systems"])
+    names = ["words", "words of others", "words, pointwise: practice", "DIVER (v1)"]
+    assert [run.name for run in made.order_by("pk")] == names
     assert steps[7, "holes"].outcome["pairs"] == 5
     assert steps[8, "debate"].runs()[0].pool_id == steps[7, "holes"].outcome["pool"]
     assert {each.do for each in steps.values() if not each.works} == {"holes"}
