@@ -55,7 +55,9 @@ class Parts:
         self.costs: dict[Part, Cost] = defaultdict(Cost)
         rows = run.debates.order_by().values_list("pk", "query_id", "passage_id", "aspect__k")
         self._systems = systems
-        self._asked: dict[int, Asked] = {pk: tuple(asked) for pk, *asked in rows if pk in debates}
+        self._asked: dict[int, Asked] = {
+            pk: (query, passage, k) for pk, query, passage, k in rows if pk in debates
+        }
         named = run.debates.order_by().values_list("query_id", "query__domain__name").distinct()
         self._tasks: dict[int, str] = dict(named)
 

@@ -1,6 +1,6 @@
 """Cranfield through a whole chain with the practice model: 20 systems, 1,000 pairs and more.
 
-python -m tests.bench.chain [--queries 225] [--systems 20] [--depth 3]. Reads the collection from
+python -m tests.bench.chain [--queries 225] [--systems 20] [--depth 2]. Reads the collection from
 ../shared/data. The goal is 20 minutes on two cores.
 """
 
@@ -24,7 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=225)
     parser.add_argument("--systems", type=int, default=20)
-    parser.add_argument("--depth", type=int, default=3)
+    parser.add_argument("--depth", type=int, default=2)
     parser.add_argument("--once", action="store_true")
     wanted, _ = parser.parse_known_args()
     if not SOURCE.is_dir():

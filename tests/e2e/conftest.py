@@ -29,13 +29,18 @@ LOOKS = {
 TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 
 
-@pytest.fixture(scope="session")
-def browser_type_launch_args() -> dict:
-    """Debian's Chromium; as root, as in CI, it runs without its sandbox."""
+def chromium() -> dict:
+    """How Debian's Chromium is launched; as root, as in CI, it runs without its sandbox."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
         pytest.fail("Chromium is missing: apt-get install chromium")
     return {"executable_path": found, "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict:
+    """Chromium, as it is here."""
+    return chromium()
 
 
 def first_start() -> Path:

@@ -79,8 +79,8 @@ def _value(value: Any) -> str:
 def load(source: Path, folder: Path, *, queries: int) -> Benchmark:
     """Cranfield with its first so many queries, a short answer and two aspects of each, and people.
 
-    The answer are the three longest words of the query, which the practice model looks for; a half
-    of the query is an aspect, which one of the relevant documents supports.
+    Answers are the longest words of the query, which the practice model looks for: three, or the
+    next one. A half of the query is an aspect, which one of the relevant documents supports.
     """
     kept = folder / "cranfield"
     kept.mkdir()
@@ -105,16 +105,16 @@ def load(source: Path, folder: Path, *, queries: int) -> Benchmark:
         add_person(benchmark=benchmark, username=name, roles=[Role.ANNOTATOR], actor=None)
     answers = folder / "answers.jsonl"
     best = list(_best(benchmark))
-    rows = [json.dumps({"id": query.qid, "answer": _answer(query.text)}) for query, _ in best]
+    rows = [json.dumps({"id": query.qid, "answers": _answers(query.text)}) for query, _ in best]
     answers.write_text("\n".join(rows), encoding="utf-8")
     call_command("load_answers", str(answers), benchmark=SLUG, stdout=StringIO())
     _write_aspects(best)
     return benchmark
 
 
-def _answer(text: str) -> str:
-    words = dict.fromkeys(text.split())
-    return " ".join(sorted(words, key=len, reverse=True)[:3])
+def _answers(text: str) -> list[str]:
+    words = sorted(dict.fromkeys(text.split()), key=len, reverse=True)
+    return [" ".join(words[:3]), words[min(3, len(words) - 1)]]
 
 
 def _best(benchmark: Benchmark) -> Iterator[tuple[Query, list[Passage]]]:
