@@ -159,7 +159,7 @@ def _take(chain: Chain, step: ChainStep) -> str:
         if step.sheet is not None and not step.sheet.is_over:
             return "its scores"
         if _is_stale(step):
-            _keep(step, sheet=_request(here_at(step, with_own=True)))
+            _keep(step, sheet=_request(step, here_at(step, with_own=True)))
             return ""
         return _end(chain, step)
     runs = step.runs()
@@ -200,15 +200,15 @@ def _leave(chain: Chain, step: ChainStep, here: Here, runs: Sequence[Any]) -> st
             state=StepState.MEASURING,
             outcome=outcome,
             spent_usd=step.spent_usd + sum(map(_spent, runs), Decimal(0)),
-            sheet=_request(replace(here, left={**here.left, **outcome})),
+            sheet=_request(step, replace(here, left={**here.left, **outcome})),
             ended_at=timezone.now(),
         )
     return ""
 
 
-def _request(here: Here) -> ScoreSheet | None:
+def _request(step: ChainStep, here: Here) -> ScoreSheet | None:
     """Scores of what the chain's systems rank: those that are there, where nothing has changed."""
-    metric, version = metric_asked(here.left), here.ranked
+    metric, version = metric_asked(step), here.ranked
     known = sheets.latest(here.benchmark, version)
     if known and sheets.is_current(known) and not (metric and sheets.lacks(known, metric)):
         return known

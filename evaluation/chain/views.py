@@ -53,6 +53,15 @@ class ChainForm(forms.Form):
     budget_usd = budget_field("Of all steps together; empty: no limit beyond those of the steps.")
 
 
+# Where people do or read what a step without runs is about: the page, and what it is called.
+PLACES = {
+    "people": ("disputes", "Disputes"),
+    "holes": ("holes", "Missing labels"),
+    "aspects": ("assignments", "Assignments"),
+    "review": ("reviews", "Reviews"),
+}
+
+
 @require_GET
 def chains(request: HttpRequest, slug: str) -> HttpResponse:
     """Every chain of the benchmark."""
@@ -98,7 +107,7 @@ def chain(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     steps = list(run.steps.all())
     present = next((each for each in steps if each.state != StepState.DONE), None)
     context = RUNS.context(access, run) | {
-        "steps": list(_shown(steps)),
+        "steps": list(_shown(steps, slug)),
         "sheet": effect_table(steps),
         "chart": effect_chart(steps),
         "spent_usd": sum(each.spent_usd for each in steps),
@@ -138,10 +147,12 @@ def get_chain(access: Access, pk: int) -> Chain:
     return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 
-def _shown(steps: list[ChainStep]) -> Iterator[tuple[ChainStep, str, list[tuple[Any, str]]]]:
-    """Each step, what people call it, and its runs with their pages."""
+def _shown(steps: list[ChainStep], slug: str) -> Iterator[tuple[Any, ...]]:
+    """Each step, what people call it, its runs with their pages, and where it takes place."""
     for step in steps:
-        yield step, SPECS[step.do].label, [(run, page_of(run)) for run in step.runs()]
+        name, words = PLACES.get(step.do, ("", ""))
+        works = [(run, page_of(run)) for run in step.runs()]
+        yield step, SPECS[step.do].label, works, words, name and reverse(name, args=[slug])
 
 
 RUNS = RunPages(
