@@ -48,7 +48,7 @@ class ChainForm(forms.Form):
     name = forms.CharField(max_length=190, required=False, help_text="Empty: Chain.")
     plan = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false", "class": "code"}),
-        help_text="TOML: one [[step]] after the other; docs/chain.md has all settings.",
+        help_text="TOML: one [[step]] after the other, of the steps below.",
     )
     budget_usd = budget_field("Of all steps together; empty: no limit beyond those of the steps.")
 
@@ -78,6 +78,7 @@ def chain_new(request: HttpRequest, slug: str) -> HttpResponse:
     start = partial(verbs.start_chain, benchmark=access.benchmark, actor=access.user)
     form = ChainForm(sent, initial={"plan": DEFAULT})
     told = _foretold(access, DEFAULT if sent is None else sent.get("plan", ""))
+    told["specs"] = SPECS
     return RUNS.begin(request, access, "evaluation/chain/new.html", form, start, **told)
 
 

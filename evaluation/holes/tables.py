@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.urls import reverse
+
+from corpus.models import Benchmark, Query
 from evaluation.scores.aspects import METRICS as ASPECT_METRICS
 from evaluation.scores.models import ScoreSheet
 from kit.lists.report_tables import Cell, ReportTable, text
@@ -78,9 +81,10 @@ def aspect_tables(sheet: ScoreSheet) -> list[ReportTable]:
         )
         for name, of in sorted(known.items(), key=lambda each: -(each[1]["weight_without"] or 0))
     ]
+    pages = _pages(sheet.benchmark, [each["query"] for of in known.values() for each in _thin(of)])
     thinnest = [
         (
-            text(f"{name}-{each['query']}-a{each['k']}"),
+            text(f"{name}-{each['query']}-a{each['k']}", pages.get((name, each["query"]), "")),
             text(each["content"]),
             Cell(each["share"], "percent"),
             Cell(each["experts"]),
@@ -88,11 +92,13 @@ def aspect_tables(sheet: ScoreSheet) -> list[ReportTable]:
             text("yes" if each["found"] else "no"),
         )
         for name, of in known.items()
-        for each in of["thinnest"][:_THIN]
+        for each in _thin(of)
     ]
     view = (
-        "Measures of aspects alone count machine gold: what agents or voters say supports a single "
-        "aspect, and no expert has assigned.",
+        "aspect_hole@10: what holes among the first ten support, by weight; new_aspect@10: the "
+        "share of aspects that only holes among them support. Measures of aspects alone count "
+        "machine gold: what agents or voters say supports a single aspect, and no expert has "
+        "assigned.",
     )
     return [
         ReportTable(
@@ -124,3 +130,17 @@ def aspect_tables(sheet: ScoreSheet) -> list[ReportTable]:
 
 def _at(values: Sequence[float | None], place: int) -> float | None:
     return values[place] if place < len(values) else None
+
+
+def _thin(of: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = of["thinnest"][:_THIN]
+    return found
+
+
+def _pages(benchmark: Benchmark, qids: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Where these queries are worked on, by domain and id."""
+    rows = Query.objects.in_benchmark(benchmark).filter(qid__in=set(qids))
+    return {
+        (name, qid): reverse("query", args=[benchmark.slug, pk])
+        for name, qid, pk in rows.values_list("domain__name", "qid", "pk")
+    }

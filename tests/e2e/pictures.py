@@ -3,15 +3,16 @@
 python -m tests.e2e.pictures [docs/pictures]. Needs Chromium, as `make e2e` does.
 """
 
+import os
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
+import django
 from playwright.sync_api import Page, sync_playwright
 
 from tests.bench.server import ROOT, Assay, running_assay
-from tests.e2e.conftest import LOOKS, chromium, use_link, wait_for_runs
-from tests.e2e.test_screens import SETTLED, WHOLE_PAGE
 
 SLUG = "garden-weather"
 PLAN = """
@@ -65,17 +66,17 @@ def main() -> None:
     """Take every picture; raises where one is larger than what docs are to hold."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "docs" / "pictures")
     folder.mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(prefix="assay-pictures-") as data,
-        running_assay(Path(data), workers=1) as assay,
-        sync_playwright() as playwright,
-    ):
-        wait_for_runs(Path(data) / "assay.sqlite3", 900)
-        browser = playwright.chromium.launch(**chromium())
-        page = browser.new_context(base_url=assay.url, **LOOKS["light"]).new_page()
-        use_link(page, assay.link("admin"))
-        take_all(assay, page, Path(data), folder)
-        browser.close()
+    with tempfile.TemporaryDirectory(prefix="assay-pictures-") as data:
+        os.environ |= {"ASSAY_DATA": data, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        django.setup()
+        e2e = import_module("tests.e2e.conftest")
+        with running_assay(Path(data), workers=1) as assay, sync_playwright() as playwright:
+            e2e.wait_for_runs(Path(data) / "assay.sqlite3", 900)
+            browser = playwright.chromium.launch(**e2e.chromium())
+            page = browser.new_context(base_url=assay.url, **e2e.LOOKS["light"]).new_page()
+            e2e.use_link(page, assay.link("admin"))
+            take_all(assay, page, Path(data), folder)
+            browser.close()
     sizes = {each.name: each.stat().st_size / 1000 for each in folder.glob("*.png")}
     assert all(size < MOST_KB for size in sizes.values()), sizes
 
@@ -99,9 +100,10 @@ def take_all(assay: Assay, page: Page, data: Path, folder: Path) -> None:
 
 def shown(page: Page, address: str, part: str, to: Path) -> None:
     """A picture of the first such part of a page, when it has all that it loads."""
+    screens = import_module("tests.e2e.test_screens")
     page.goto(address)
-    page.wait_for_function(SETTLED)
-    page.locator(part).first.screenshot(path=to, style=WHOLE_PAGE)
+    page.wait_for_function(screens.SETTLED)
+    page.locator(part).first.screenshot(path=to, style=screens.WHOLE_PAGE)
 
 
 if __name__ == "__main__":

@@ -207,7 +207,7 @@ def test_wordings_rerankings_next_labels_and_citations_are_steps(benchmark, tmp_
     chain = Chain.objects.get()
     steps = {(step.number, step.do): step for step in chain.steps.all()}
     made = RetrievalRun.objects.filter(pk__in=steps[5, "pipeline"].outcome["systems"])
-    names = ["words", "words of others", "words, pointwise: practice", "DIVER (v1)"]
+    names = ["words", "words of others", "words, pointwise: practice-1", "DIVER (v1)"]
     assert [run.name for run in made.order_by("pk")] == names
     assert steps[7, "holes"].outcome["pairs"] == 5
     assert steps[8, "debate"].runs()[0].pool_id == steps[7, "holes"].outcome["pool"]
