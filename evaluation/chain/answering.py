@@ -9,6 +9,7 @@ from corpus.models import Query, RetrievalRun
 from debate.answers import services as references
 from evaluation.agents import judging
 from evaluation.agents import services as agents
+from evaluation.agents.protocol.judging import JudgeMode
 from evaluation.chain.here import Here, Kind, Lines, Settings, added, given
 from evaluation.models import AgentRun, AnswerVerdict, RagAnswer, RagRun, SupportVerdict
 from evaluation.rag import grading
@@ -106,6 +107,13 @@ def _judge(here: Here, settings: Settings) -> Sequence[TrackedRun]:
     ]
 
 
+def _forecast_judge(here: Here, settings: Settings) -> dict[str, Any]:
+    runs = AgentRun.objects.filter(pk__in=here.left["agents"]) if "agents" in here.left else ()
+    endpoint = here.endpoint(settings, judging.ROLE)
+    asked = {"mode": JudgeMode.RUBRIC, **given(settings, "mode repetitions")}
+    return added(judging.forecast(run, endpoint, **asked) for run in runs) if runs else {}
+
+
 def _judged(here: Here, runs: Sequence[Any]) -> Lines:
     rows = AnswerVerdict.objects.filter(run__in=[run.pk for run in runs])
     named = ("run__agent_run__retriever", "item__query__qid", "round", "repetition")
@@ -152,6 +160,11 @@ def _grade(here: Here, settings: Settings) -> Sequence[TrackedRun]:
             **given(settings, "profile"),
         )
     ]
+
+
+def _forecast_grade(here: Here, settings: Settings) -> dict[str, Any]:
+    run = RagRun.objects.filter(pk=here.left.get("answers") or 0).first()
+    return added([grading.forecast(run, here.endpoint(settings, grading.ROLE))]) if run else {}
 
 
 def _graded(here: Here, runs: Sequence[Any]) -> Lines:
@@ -222,9 +235,9 @@ ANSWERING: Final = {
     "references": Kind(_references, lines=_written, forecast=_forecast_references),
     # Verdicts of the agents before are none of these.
     "agents": Kind(_agents, _keys("agents", judges=[]), _traces, forecast=_forecast_agents),
-    "judge": Kind(_judge, _keys("judges"), _judged),
+    "judge": Kind(_judge, _keys("judges"), _judged, forecast=_forecast_judge),
     "answers": Kind(_answers, _key("answers", grades=None), _answered, forecast=_forecast_answers),
-    "grade": Kind(_grade, _key("grades"), _graded),
+    "grade": Kind(_grade, _key("grades"), _graded, forecast=_forecast_grade),
     "support": Kind(_support, lines=_supported, forecast=_forecast_support),
     "release": Kind(_release, _key("release"), lambda here, runs: sorted(runs[0].files.items())),
 }

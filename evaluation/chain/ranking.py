@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from corpus.cleaning.forecast import forecast
 from corpus.cleaning.services import start_cleaning
 from corpus.computing import services as computing
 from corpus.models import CleaningPreset, CorpusVersion, Passage, QuerySource
@@ -16,16 +17,14 @@ from evaluation.pipelines.plan import PRESETS
 from kit.errors import Refused
 from kit.runs.models import TrackedRun
 from llm import endpoints
+from llm.endpoints import Endpoint
 
 
 def _clean(here: Here, settings: Settings) -> Sequence[TrackedRun]:
     source = here.version
     if source is None:
         raise Refused("There are no texts to clean. Import some first.")
-    preset = settings.get("preset", CleaningPreset.DIVER_RULES.value)
-    chosen = endpoints.get(settings["endpoint"]) if "endpoint" in settings else None
-    if chosen is None and preset.startswith("marcus"):
-        chosen = next(iter(endpoints.available("cleaner")), None)
+    preset, chosen = _cleaner(settings)
     return [
         start_cleaning(
             benchmark=here.benchmark,
@@ -37,6 +36,23 @@ def _clean(here: Here, settings: Settings) -> Sequence[TrackedRun]:
             **given(settings, "policy name options model"),
         )
     ]
+
+
+def _cleaner(settings: Settings) -> tuple[str, Endpoint | None]:
+    """The preset, and who is asked: nobody for rules."""
+    preset = settings.get("preset", CleaningPreset.DIVER_RULES.value)
+    chosen = endpoints.get(settings["endpoint"]) if "endpoint" in settings else None
+    if chosen is None and preset.startswith("marcus"):
+        chosen = next(iter(endpoints.available("cleaner")), None)
+    return preset, chosen
+
+
+def _forecast_clean(here: Here, settings: Settings) -> dict[str, Any]:
+    preset, asked = _cleaner(settings)
+    if here.version is None or asked is None:
+        return {}
+    told = forecast(here.version, preset, asked, **given(settings, "model options"))
+    return {"calls": told.calls, "usd": told.usd}
 
 
 def _cleaned(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, Any]:
@@ -190,7 +206,7 @@ def _wordings(here: Here, runs: Sequence[Any]) -> Lines:
 
 
 RANKING = {
-    "clean": Kind(_clean, _cleaned, _texts),
+    "clean": Kind(_clean, _cleaned, _texts, forecast=_forecast_clean),
     "systems": Kind(_systems, _ranked, _lists),
     "expand": Kind(_expand, _ranked, _wordings, forecast=_forecast_expand),
     "rerank": Kind(_rerank, _ranked, _lists, forecast=_forecast_rerank),

@@ -67,7 +67,8 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "docs" / "pictures")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="assay-pictures-") as data:
-        os.environ |= {"ASSAY_DATA": data, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        os.environ |= {"ASSAY_DATA": data, "SECRET_KEY": "pictures-" * 6}
+        os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
         django.setup()
         e2e = import_module("tests.e2e.conftest")
         with running_assay(Path(data), workers=1) as assay, sync_playwright() as playwright:

@@ -179,6 +179,8 @@ def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path)
     steps = list(Chain.objects.get().steps.all())
     outputs = [step.output_sha256 for step in steps]
     assert len(set(outputs)) > 8
+    asking = {"debate", "filter", "agents", "judge", "answers", "grade"}
+    assert {step.do for step in steps if step.forecast.get("calls")} == asking
     assert {len(each) for each in outputs} == {64}
     last = verbs.digest([["release", steps[-1].settings, outputs[:-1]]])
     assert steps[-1].input_sha256 == last
