@@ -92,7 +92,7 @@ def take_all(assay: Assay, page: Page, data: Path, folder: Path) -> None:
     page.goto(f"{here}chains/")
     page.get_by_role("link", name="From pages to a release").click()
     address = page.url
-    shown(page, address, "main", folder / "chain-waits.png")
+    shown(page, address, "section[aria-label=Steps]", folder / "chain-waits.png")
     assay.manage("shell", "--command", VOTES)
     assay.manage("chain", SLUG, "--resume")
     shown(page, address, "main figure", folder / "chain-effects.png")
@@ -100,11 +100,11 @@ def take_all(assay: Assay, page: Page, data: Path, folder: Path) -> None:
 
 
 def shown(page: Page, address: str, part: str, to: Path) -> None:
-    """A picture of the first such part of a page, when it has all that it loads."""
-    screens = import_module("tests.e2e.test_screens")
+    """A picture of the first such part of a page; one that waits asks anew as long as it is open,
+    so nothing is waited for but the part itself."""
     page.goto(address)
-    page.wait_for_function(screens.SETTLED)
-    page.locator(part).first.screenshot(path=to, style=screens.WHOLE_PAGE)
+    whole_page = import_module("tests.e2e.test_screens").WHOLE_PAGE
+    page.locator(part).first.screenshot(path=to, style=whole_page)
 
 
 if __name__ == "__main__":
