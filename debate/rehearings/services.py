@@ -5,10 +5,10 @@ words and the label of the vote, and nothing of who gave it. What they say then 
 neither a vote nor a label: such a run is a trial that nobody can adopt.
 """
 
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from decimal import Decimal
+from itertools import count
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -126,10 +126,15 @@ def _pool(run: DebateRun, votes: Collection[int]) -> Pool:
 def _link(run: DebateRun, made: DebateRun, votes: dict[int, Vote]) -> None:
     again = Rehearing.objects.filter(case__in=[vote.case_id for vote in votes.values()])
     again.filter(_GIVEN_UP).delete()
-    times = Counter(again.values_list("case", flat=True))
+    taken = set(again.values_list("case", "number"))
+    # The first that is free: one of a cancelled run may be given away again.
+    free = {
+        vote.case_id: next(n for n in count(1) if (vote.case_id, n) not in taken)
+        for vote in votes.values()
+    }
     old = {_asked(each): votes[each.pk] for each in run.debates.filter(pk__in=votes)}
     Rehearing.objects.bulk_create(
-        Rehearing(debate=each, case_id=vote.case_id, vote=vote, number=times[vote.case_id] + 1)
+        Rehearing(debate=each, case_id=vote.case_id, vote=vote, number=free[vote.case_id])
         for each in made.debates.order_by("pk")
         if (vote := old.get(_asked(each))) is not None
     )

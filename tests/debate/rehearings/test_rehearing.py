@@ -120,6 +120,15 @@ def test_what_a_cancelled_run_never_debated_is_heard_later(run) -> None:
     assert [(each.number, each.vote.reason) for each in Rehearing.objects.all()] == [(1, SAID[0])]
 
 
+def test_the_number_of_a_cancelled_rehearing_is_given_away_again(run) -> None:
+    given_up = rehear(run=run, actor=None)
+    heard(run)
+    cancel_run(run=given_up, actor=None)
+    heard(run)
+    found = [(each.number, each.vote.reason) for each in Rehearing.objects.order_by("number")]
+    assert found == [(1, SAID[0]), (2, SAID[1])]
+
+
 def test_an_open_case_is_not_debated_again(benchmark, practice) -> None:
     run = hold(pool_of(benchmark, 6), practice)
     case = EscalationCase.objects.get()
