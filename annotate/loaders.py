@@ -14,6 +14,7 @@ from corpus.access import Access, enter, get_own_query
 from corpus.models import Passage, Query, Role
 from kit.database.prepared import Prepared
 from kit.errors import Refused
+from kit.numbers import number
 
 Person = User | AnonymousUser
 _Row = TypeVar("_Row", bound=Model)
@@ -112,11 +113,6 @@ def first_or_404(rows: QuerySet[_Row], noun: str) -> _Row:
     if found is None:
         raise Http404(f"No such {noun}.")
     return found
-
-
-def number(text: str) -> int | None:
-    """A number from an address or a form; None for any other text."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def as_public_id(text: str) -> UUID | None:

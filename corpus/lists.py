@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from corpus.models import Benchmark, CorpusVersion, Document, Domain, Passage, RetrievalRun
 from kit.errors import Refused
 from kit.lists.tables import Choices
+from kit.numbers import is_number
 
 T = TypeVar("T", Passage, Document)
 
@@ -43,7 +44,7 @@ def place_of(benchmark: Benchmark, params: Mapping[str, str]) -> Place:
 
 def is_key(text: str) -> bool:
     """Whether a parameter can be the key of a row."""
-    return text.isascii() and text.isdigit() and len(text) < 19
+    return is_number(text)
 
 
 def unused_name(name: str, taken: Iterable[str]) -> str:

@@ -19,6 +19,7 @@ from django.urls import resolve
 
 from kit import htmx
 from kit.account.rates import MULTIPART, UploadRate
+from kit.numbers import number
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # What the fields around the files and the lines between them may add.
@@ -107,7 +108,7 @@ def _to_wait(request: HttpRequest) -> int | None:
 def declared_length(request: HttpRequest) -> int:
     """Content-Length, 0 where it is absent or no number."""
     text = request.META.get("CONTENT_LENGTH") or ""
-    return int(text) if len(text) < 19 and text.isascii() and text.isdigit() else 0
+    return number(text) or 0
 
 
 def most_bytes(request: HttpRequest) -> int:

@@ -15,7 +15,6 @@ from annotate.adjudication.forms import SettleForm
 from annotate.adjudication.items import read_item
 from annotate.adjudication.queue import OpenItem, as_rows, find_item, listed, open_items
 from annotate.adjudication.services import GONE, settle, undo_decision
-from annotate.loaders import number
 from annotate.models import Adjudication, OpenKind
 from annotate.voting.disputes import domain_choices
 from annotate.voting.items import LABEL_WORDS, item_context, titled
@@ -25,6 +24,7 @@ from corpus.models import Role
 from kit import htmx
 from kit.errors import Conflict, Refused
 from kit.lists.tables import Filter, ListPage, page_of
+from kit.numbers import number
 
 READERS = (Role.ADMIN, Role.REVIEWER)
 PAGE = 50

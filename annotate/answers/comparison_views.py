@@ -16,7 +16,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotate.answers import comparing as verbs
 from annotate.answers.evidence import material_of
 from annotate.answers.report import report
-from annotate.loaders import number
 from annotate.models import AnswerComparison, AnswerPair, AnswerRating, Preferred
 from annotate.review.forms import SampleForm
 from annotate.review.rescoring import MAX_SIZE
@@ -27,6 +26,7 @@ from corpus.models import Role
 from kit import htmx
 from kit.lists.csvfile import csv_response, named_table_response
 from kit.lists.tables import Column, Filter, Table
+from kit.numbers import number
 
 READERS = (Role.ADMIN, Role.REVIEWER)
 CLOSED_ONLY = "Ratings are shown when the comparison is closed: until then nobody may know."

@@ -22,7 +22,6 @@ from annotate.answers.rights import (
     require_writer,
     why_not_answer,
 )
-from annotate.loaders import number
 from annotate.models import AnswerAuthor, AnswerReview, AnswerVerdict, ReferenceAnswer
 from annotate.voting.disputes import domain_choices
 from annotate.workspace.models import present_aspects
@@ -34,6 +33,7 @@ from corpus.texts.finding import query_matches
 from kit import htmx
 from kit.errors import Conflict, Refused
 from kit.lists.tables import Column, Filter, Table
+from kit.numbers import number
 
 EDITOR = "annotate/answers/editor.html"
 IMPORT = "import"

@@ -25,6 +25,7 @@ from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
 from kit.errors import Conflict, Refused
+from kit.numbers import number
 
 
 @require_POST
@@ -83,7 +84,7 @@ def batch_item(request: HttpRequest, slug: str, pk: int, place: int) -> HttpResp
             item=item,
             access=access,
             answer=Answer(**form.cleaned_data),
-            expected=int(version) if version.isdecimal() else None,
+            expected=number(version),
         )
     except Conflict as conflict:
         return _clash(request, access, conflict.current, form)

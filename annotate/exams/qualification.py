@@ -27,6 +27,7 @@ from annotate.models import (
 from corpus.models import Benchmark, Domain, Membership, Role
 from kit import audit
 from kit.errors import Refused
+from kit.numbers import is_number
 
 APPROVAL_COLUMNS = ("username", "rate", "approved")
 
@@ -305,6 +306,6 @@ def _rate(text: str, line: int) -> Decimal:
 
 def _number(text: str, line: int) -> int:
     text = text.strip().replace(",", "")
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
+    if not is_number(text) or len(text) > 9:
         raise Refused(f"Line {line}, approved: write a whole number.", field="file")
     return int(text)

@@ -10,12 +10,12 @@ from django.views.decorators.http import require_http_methods
 
 from annotate.grading import sentences as verbs
 from annotate.grading.models import VERDICTS
-from annotate.loaders import number
 from annotate.models import SentenceGrade, SentenceItem
 from annotate.voting.forms import NO_SPAN
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
+from kit.numbers import number
 
 TEMPLATE = "annotate/grading/sentence.html"
 KEYS = {2: "1", 1: "2", 0: "3"}

@@ -11,13 +11,13 @@ from django.views.decorators.http import require_http_methods
 
 from annotate.forms import TextField
 from annotate.grading import services as verbs
-from annotate.loaders import number
 from annotate.models import AnswerGrade, Aspect, GradedAnswer
 from annotate.workspace.views.queries import reading
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
 from kit.errors import Refused
+from kit.numbers import number
 
 TEMPLATE = "annotate/grading/grade.html"
 # What each score means, with the digit that gives it: that of the judge's prompt.

@@ -11,12 +11,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotate.guidelines.forms import GuidelineForm
 from annotate.guidelines.rendering import rendered
 from annotate.guidelines.services import publish_guideline
-from annotate.loaders import first_or_404, number
+from annotate.loaders import first_or_404
 from annotate.models import Guideline, Scale
 from annotate.workspace.scales import choose_scale, scale_of_benchmark
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
+from kit.numbers import number
 
 TEMPLATE = "annotate/guidelines/guidelines.html"
 

@@ -15,7 +15,6 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.loaders import number
 from annotate.models import CaseStatus, ReferenceItem, ReferencePanel, VoteSlot
 from annotate.panels import labels as verbs
 from annotate.panels import settling as checking
@@ -30,6 +29,7 @@ from corpus.access import Access, enter
 from corpus.models import Domain, Role
 from kit import htmx
 from kit.errors import Refused
+from kit.numbers import number
 
 TEMPLATE = "annotate/panels/item.html"
 SPOT_CHECKS_TEMPLATE = "annotate/panels/spot_check.html"

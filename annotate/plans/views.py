@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotate.guidelines.rendering import rendered
-from annotate.loaders import number
 from annotate.models import (
     CONDITIONS,
     AttentionCheck,
@@ -40,6 +39,7 @@ from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
 from kit.lists.report_tables import ReportTable
+from kit.numbers import number
 
 TEMPLATE = "annotate/plans/voting.html"
 LATEST = 50

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.shortcuts import get_object_or_404
 
-from annotate.loaders import get_domain_passage, number
+from annotate.loaders import get_domain_passage
 from annotate.models import Review, ReviewPoint
 from annotate.review import points
 from annotate.review import services as verbs
@@ -16,6 +16,7 @@ from annotate.review.turns import part_of
 from corpus.access import Access
 from kit.api import find_verb
 from kit.errors import Refused
+from kit.numbers import number
 
 ANSWERS: dict[str, Callable[..., ReviewPoint]] = {
     "agree": partial(verbs.answer_point, agree=True),

@@ -24,6 +24,7 @@ from annotate.workspace.gold import DiscardReason
 from corpus.access import Access, enter, get_own_query
 from corpus.models import Role
 from kit.api import Route
+from kit.numbers import is_number
 
 
 def _note() -> serializers.CharField:
@@ -87,7 +88,7 @@ class BlindScoresSerializer(serializers.Serializer):
 
     def validate_weights(self, value: dict[str, int]) -> dict[int, int]:
         """Keys as numbers."""
-        if not all(key.isascii() and key.isdigit() and len(key) < 19 for key in value):
+        if not all(map(is_number, value)):
             raise serializers.ValidationError("Keys are ids of aspects.")
         return {int(key): weight for key, weight in value.items()}
 

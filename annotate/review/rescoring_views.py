@@ -9,7 +9,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from annotate.loaders import number
 from annotate.models import Aspect, RescoreSample, RescoreTask, Scale
 from annotate.review import rescoring as verbs
 from annotate.review.forms import BlindForm, SampleForm
@@ -21,6 +20,7 @@ from corpus.models import Role
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.tables import Column, Table
+from kit.numbers import number
 
 
 def blind_context(aspects: Sequence[Aspect], sent: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from django import forms
 
+from kit.numbers import number
+
 LABELS: dict[str, int | None] = {"1": 1, "0": 0, "abstain": None}
 CHOOSE = "Choose 1 relevant, 2 not relevant or 3 cannot be judged."
 NO_SPAN = dict.fromkeys(
@@ -31,9 +33,8 @@ class VoteForm(forms.Form):
     def clean_elapsed_ms(self) -> int | None:
         """The time measured by the browser; what makes no sense is not known, never an error."""
         text = self.cleaned_data["elapsed_ms"]
-        # Of short texts only: thousands of digits are an error of int(), not a number.
-        known = len(text) <= len(str(MAX_ELAPSED_MS)) and text.isascii() and text.isdigit()
-        return int(text) if known and int(text) <= MAX_ELAPSED_MS else None
+        elapsed = number(text)
+        return None if elapsed is None or elapsed > MAX_ELAPSED_MS else elapsed
 
     def clean(self) -> dict[str, object]:
         """An abstention is data only with its reason; the ends of the marked words are a span."""

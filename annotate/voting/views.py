@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.batches.services import open_batch
-from annotate.loaders import as_public_id, get_own_case, number
+from annotate.loaders import as_public_id, get_own_case
 from annotate.models import (
     CaseStatus,
     EscalationCase,
@@ -39,6 +39,7 @@ from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
 from kit.errors import Refused
+from kit.numbers import number
 
 TEMPLATE, PART = "annotate/voting/vote.html", "answer"
 MAX_COUNTED = 100

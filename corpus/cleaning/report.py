@@ -24,6 +24,7 @@ from corpus.marcus.figures import (
 )
 from corpus.models import CleaningRun, CorpusVersion, Crosswalk, Passage, Query
 from kit.lists.report_tables import Cell, ReportTable, text
+from kit.numbers import is_number, number
 from llm.ledger.reading import without_texts
 
 SIDES: Final = ("before", "after")
@@ -236,7 +237,7 @@ def rows_of(run: CleaningRun, params: Mapping[str, str], widths: Widths) -> Repo
         note = f"Nothing was left of them by the rules. At most {_MAX_ROWS:,} are listed."
         return ReportTable("rows", "Passages that were dropped", ("Passage",), rows, (note,))
     side, place = params.get("side", ""), params.get("bin", "")
-    if side not in SIDES or not (place.isascii() and place.isdigit()):
+    if side not in SIDES or not is_number(place):
         return None
     if kind == "lengths":
         return _lengths(run, side, int(place[:6]), widths)
@@ -303,7 +304,7 @@ def _usd(amount: Decimal | None) -> Cell:
 def _page(subject: str, pages: dict[int, str]) -> str:
     """clean:PAGE:where, as the pump names its calls."""
     part = subject.split(":")[1:2]
-    return pages.get(int(part[0]), subject) if part and part[0].isdigit() else subject
+    return pages.get(number(part[0]) or 0, subject) if part else subject
 
 
 def _bin(edges: Sequence[float], place: int, *, is_open: bool) -> str:

@@ -34,6 +34,7 @@ from corpus.texts.finding import begins_with
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.tables import Column, Filter, Table
+from kit.numbers import number
 from kit.runs.moves import pause_run
 from llm import endpoints
 
@@ -159,7 +160,7 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any]:
     """Forecast and advice for what is chosen; by default MARCUS on the current version."""
     ready = CorpusVersion.objects.ready().filter(benchmark=access.benchmark)
     asked = params.get("source", "")
-    chosen = ready.filter(pk=int(asked)).first() if asked.isascii() and asked.isdigit() else None
+    chosen = ready.filter(pk=number(asked) or 0).first()
     source = chosen or CorpusVersion.objects.current(access.benchmark)
     preset = params.get("preset", "")
     preset = preset if preset in CleaningPreset.values else CleaningPreset.MARCUS

@@ -5,19 +5,19 @@ words and the label of the vote, and nothing of who gave it. What they say then 
 neither a vote nor a label: such a run is a trial that nobody can adopt.
 """
 
-from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import replace
 from decimal import Decimal
+from itertools import count
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from annotate.models import CaseStatus, Vote
 from corpus.lists import unused_name
 from corpus.models import Pool, PoolEntry, Source
-from debate.models import Debate, DebateRun, Rehearing, RunKind
+from debate.models import Debate, DebateRun, DebateStatus, Rehearing, RunKind
 from debate.rehearings.models import STOP
 from debate.runs.configuration import ASPECTS
 from debate.runs.figures import pairs_url
@@ -26,10 +26,13 @@ from debate.runs.services import start_run
 from kit import audit
 from kit.errors import Refused
 from kit.lists.report_tables import Cell, ReportTable, percent, text
+from kit.runs.models import RunStatus
 from kit.stats.proportions import proportion
 from llm import endpoints
 
 KIND = "people's reasons"
+# Of a run that was cancelled, what it came to before it got so far: nobody heard anything there.
+_GIVEN_UP = Q(debate__run__status=RunStatus.CANCELLED, debate__status=DebateStatus.WAITING)
 
 
 def unheard(run: DebateRun) -> dict[int, Vote]:
@@ -45,14 +48,10 @@ def unheard(run: DebateRun) -> dict[int, Vote]:
     by_case = {
         each.case_id: each.pk for each in debates if each.case and each.case.decided_by in people
     }
-    times = dict(
-        Rehearing.objects.filter(case__in=by_case)
-        .order_by()
-        .values_list("case")
-        .annotate(Count("pk"))
-    )
+    heard = Rehearing.objects.filter(case__in=by_case).exclude(_GIVEN_UP).order_by()
+    times = dict(heard.values_list("case").annotate(Count("pk")))
     votes = Vote.objects.standing().filter(case__in=by_case, label__isnull=False)
-    votes = votes.exclude(reason="").exclude(pk__in=Rehearing.objects.values("vote"))
+    votes = votes.exclude(reason="").exclude(pk__in=heard.values("vote"))
     found: dict[int, Vote] = {}
     for vote in votes.order_by("pk"):
         if vote.reason.strip() and times.get(vote.case_id, 0) < STOP:
@@ -125,21 +124,19 @@ def _pool(run: DebateRun, votes: Collection[int]) -> Pool:
 
 
 def _link(run: DebateRun, made: DebateRun, votes: dict[int, Vote]) -> None:
-    times: dict[int, int] = defaultdict(int)
-    for case in Rehearing.objects.filter(case__in=[v.case_id for v in votes.values()]).values_list(
-        "case", flat=True
-    ):
-        times[case] += 1
+    again = Rehearing.objects.filter(case__in=[vote.case_id for vote in votes.values()])
+    again.filter(_GIVEN_UP).delete()
+    taken = set(again.values_list("case", "number"))
+    # The first that is free: one of a cancelled run may be given away again.
+    free = {
+        vote.case_id: next(n for n in count(1) if (vote.case_id, n) not in taken)
+        for vote in votes.values()
+    }
     old = {_asked(each): votes[each.pk] for each in run.debates.filter(pk__in=votes)}
     Rehearing.objects.bulk_create(
-        Rehearing(
-            debate=each,
-            case_id=old[_asked(each)].case_id,
-            vote=old[_asked(each)],
-            number=times[old[_asked(each)].case_id] + 1,
-        )
+        Rehearing(debate=each, case_id=vote.case_id, vote=vote, number=free[vote.case_id])
         for each in made.debates.order_by("pk")
-        if _asked(each) in old
+        if (vote := old.get(_asked(each))) is not None
     )
 
 
@@ -155,7 +152,7 @@ def rehearing_sheet(run: DebateRun) -> ReportTable:
         each.pk: each.expert  # type: ignore[attr-defined]
         for each in votes
     }
-    ended = [each for each in rows if each.debate.status != "waiting"]
+    ended = [each for each in rows if each.debate.status != DebateStatus.WAITING]
     agreed = [each for each in ended if each.debate.label is not None]
     followed = [each for each in agreed if each.debate.label == each.vote.label]
     known = [each for each in rows if experts.get(each.vote_id) is not None]

@@ -34,6 +34,7 @@ from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import csv_response, table_response
 from kit.lists.tables import Column, Filter, Table
+from kit.numbers import number
 from llm import endpoints
 from llm.endpoints import chosen_endpoint
 
@@ -168,7 +169,7 @@ def agent_trace(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter_unblinded(request.user, slug, *READERS)
     item = get_item(access, pk)
     given = request.GET.get("step", "")
-    step = int(given) if given.isascii() and given.isdigit() else 1
+    step = 1 if (asked := number(given)) is None else asked
     turn = next((each for each in item.turns if each["round"] == step), None)
     others = AgentItem.objects.filter(query=item.query_id, run__benchmark=access.benchmark).exclude(
         pk=pk
@@ -276,7 +277,7 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any]:
 
     def whole(name: str, usual: int, high: int) -> int:
         text = str(params.get(name) or "")
-        return min(int(text), high) if text.isascii() and text.isdigit() and text != "0" else usual
+        return min(number(text) or usual, high)
 
     queries = verbs.candidates(
         access.benchmark, domain=params.get("domain") or "", sample=bool(params.get("sample"))

@@ -10,6 +10,7 @@ from evaluation.agreement.items import read_items, wanted_items
 from evaluation.agreement.views import open_reading, sheets, target_width
 from kit.api import ReportTableSerializer, Route
 from kit.lists.report_tables import as_data
+from kit.numbers import number
 
 MAX_ITEMS = 500
 
@@ -85,7 +86,7 @@ class AgreementItems(Route):
         params = request.query_params.dict()
         items, words = wanted_items(reading, params)
         start = params.get("offset", "0")
-        first = int(start) if start.isascii() and start.isdigit() and len(start) < 10 else 0
+        first = number(start) or 0
         rows = read_items(access.benchmark, reading, items[first : first + MAX_ITEMS])
         results = AgreementItemSerializer(rows, many=True).data
         return Response({"count": len(items), "words": words, "results": results})

@@ -11,6 +11,7 @@ from annotate.agreement.slices import Dimension, grouped
 from annotate.models import EscalationCase, ReviewPoint, WeightScore
 from corpus.models import Benchmark
 from evaluation.agreement.services import ANSWERED, SAMPLE, VERDICTS, VOTES, WEIGHTS, Reading
+from kit.numbers import is_number
 
 SHOWS = {
     "all": "Every item with a label",
@@ -59,9 +60,9 @@ def _labels(reading: Reading, params: Mapping[str, str], show: str) -> tuple[int
     """The labels that others and met ask for; None where they are none."""
     given = [params.get(name, "") for name in ASKED.get(show, ())]
     scale = list(reading.label_names)
-    if not all(each.isascii() and each.isdigit() and len(each) < 4 for each in given):
+    numbers = [int(each) for each in given if is_number(each)]
+    if len(numbers) < len(given):
         return None
-    numbers = [int(each) for each in given]
     if show == "met":
         return tuple(scale[n] for n in numbers) if max(numbers) < len(scale) else None
     return tuple(numbers) if set(numbers) <= set(scale) else None
@@ -84,8 +85,7 @@ def _chosen(reading: Reading, params: Mapping[str, str]) -> tuple[Sequence[Ratin
 
 
 def _name(reading: Reading, key: str) -> str:
-    known = key.isascii() and key.isdigit() and len(key) < 19
-    return reading.names.get(int(key), "") if known else ""
+    return reading.names.get(int(key), "") if is_number(key) else ""
 
 
 def _fits(given: Mapping[str, int], show: str, person: str, asked: Sequence[int]) -> bool:

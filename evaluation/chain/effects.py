@@ -60,9 +60,13 @@ def measured(sheet: ScoreSheet | None, left: Mapping[str, Any]) -> dict[str, flo
     return found
 
 
-def metric_asked(left: Mapping[str, Any]) -> str:
-    """What a sheet has to hold for RAGAlign: whether the passages behind answers hold gold."""
-    return f"hit@{RagRun.objects.get(pk=left['answers']).k}" if "answers" in left else ""
+def metric_asked(step: ChainStep) -> str:
+    """What a sheet has to hold for RAGAlign, whether the passages behind answers hold gold: of the
+    latest answers, else of the first to come, so that systems are not scored again for these."""
+    answers = step.chain.steps.filter(do="answers")
+    before = answers.filter(number__lte=step.number).last()
+    of = before or answers.first()
+    return f"hit@{of.settings.get('k', 10)}" if of else ""
 
 
 def _completeness(run: AgentRun, judged: JudgeRun) -> float | None:

@@ -9,34 +9,54 @@ from typing import Any, Final
 
 from kit.errors import Refused
 
-# What each step may be told besides `do` and `budget_usd`, and what has to come before it.
-SETTINGS: Final[Mapping[str, frozenset[str]]] = {
-    "clean": frozenset({"preset", "policy", "endpoint", "model", "name", "options", "current"}),
-    "systems": frozenset({"systems"}),
-    "pool": frozenset({"runs", "depth", "name"}),
-    "filter": frozenset({"endpoint", "settings"}),
-    "debate": frozenset({"endpoint", "preset", "settings", "adopt"}),
-    "people": frozenset(),
-    "aspects": frozenset({"share"}),
-    "review": frozenset({"share"}),
-    "agents": frozenset({"endpoint", "runs", "rounds", "repetitions", "domain", "sample"}),
-    "judge": frozenset({"endpoint", "mode", "repetitions"}),
-    "answers": frozenset({"endpoint", "runs", "harness", "k", "baselines", "domain"}),
-    "grade": frozenset({"endpoint", "profile"}),
-    "release": frozenset({"version", "final", "agreement_bar"}),
+
+@dataclass(frozen=True)
+class Spec:
+    """A kind of step: what people call it, the settings that it takes besides `do` and
+    `budget_usd`, the step that has to come before it, and whether it pays for calls."""
+
+    label: str
+    takes: str = ""
+    needs: str = ""
+    pays: bool = False
+
+    @property
+    def settings(self) -> list[str]:
+        """The names of its settings."""
+        return sorted(self.takes.split())
+
+
+SPECS: Final[Mapping[str, Spec]] = {
+    "clean": Spec(
+        "Clean the corpus", "preset policy endpoint model name options current", pays=True
+    ),
+    "systems": Spec("Run the systems", "systems", pays=True),
+    "expand": Spec("Word the queries anew", "endpoint method retriever name options", pays=True),
+    "rerank": Spec("Rerank what they found", "endpoint method runs options", pays=True),
+    "pipeline": Spec(
+        "Run a version of DIVER",
+        "preset retriever expander reranker profile depth name",
+        pays=True,
+    ),
+    "pool": Spec("Pool what they found", "runs depth name aspects"),
+    "filter": Spec("Filter the pool", "endpoint settings", "pool", pays=True),
+    "debate": Spec("Debate the pairs", "endpoint preset settings adopt", "pool", pays=True),
+    "people": Spec("People decide disputes", needs="debate"),
+    "holes": Spec("Look for what is missing", "next name"),
+    "aspects": Spec("Experts write aspects", "share"),
+    "review": Spec("Second reviews", "share"),
+    "references": Spec("Write reference answers", "endpoint domain again", pays=True),
+    "agents": Spec("Search agents", "endpoint runs rounds repetitions domain sample", pays=True),
+    "judge": Spec("Judge their answers", "endpoint mode repetitions", "agents", pays=True),
+    "answers": Spec(
+        "Answer from what was found", "endpoint runs harness k baselines domain", pays=True
+    ),
+    "grade": Spec("Grade these answers", "endpoint profile", "answers", pays=True),
+    "support": Spec("Judge citations", "endpoint of per_sentence", pays=True),
+    "release": Spec("Release", "version final agreement_bar"),
 }
-NEEDS: Final[Mapping[str, str]] = {
-    "filter": "pool",
-    "debate": "pool",
-    "people": "debate",
-    "judge": "agents",
-    "grade": "answers",
-}
-# Steps that pay for calls.
-PAYING: Final = frozenset({"clean", "systems", "filter", "debate", "agents", "judge"}) | {
-    "answers",
-    "grade",
-}
+# A pool may also be of the next labels.
+_SERVE: Final[Mapping[str, set[str]]] = {"pool": {"holes"}}
 MOST_STEPS: Final = 50
 _MOST_WHOLE: Final = 10_000
 _MOST_USD: Final = 1_000_000
@@ -122,19 +142,19 @@ def _step(where: str, row: Any, before: set[str]) -> PlannedStep:
     if not isinstance(row, Mapping) or not isinstance(row.get("do"), str):
         raise _refused(f'{where} does not say what to do: do = "debate".')
     do = row["do"]
-    if do not in SETTINGS:
-        raise _refused(f"{where}: there is no step {do!r}. Steps are {', '.join(SETTINGS)}.")
+    if do not in SPECS:
+        raise _refused(f"{where}: there is no step {do!r}. Steps are {', '.join(SPECS)}.")
+    spec = SPECS[do]
     settings = {name: value for name, value in row.items() if name not in ("do", "budget_usd")}
-    if unknown := sorted(set(settings) - SETTINGS[do]):
-        known = ", ".join(sorted(SETTINGS[do])) or "no settings"
+    if unknown := sorted(set(settings) - set(spec.settings)):
+        known = ", ".join(spec.settings) or "no settings"
         raise _refused(f"{where} ({do}) takes {known}, not {', '.join(unknown)}.")
     for name, value in settings.items():
         _check(f"{where} ({do})", name, value)
-    needed = NEEDS.get(do)
-    if needed and needed not in before:
-        raise _refused(f"{where} ({do}) needs a step “{needed}” before it.")
+    if spec.needs and not before & ({spec.needs} | _SERVE.get(spec.needs, set())):
+        raise _refused(f"{where} ({do}) needs a step “{spec.needs}” before it.")
     budget = row.get("budget_usd")
-    if budget is not None and do not in PAYING:
+    if budget is not None and not spec.pays:
         raise _refused(f"{where} ({do}) asks no model, so it has no budget.")
     return PlannedStep(do, settings, _amount(where, budget))
 
@@ -173,8 +193,10 @@ _HOLDS: Final[Mapping[str, _Holds]] = {
     "share": (lambda value: _is_number(value) and 0 <= value <= 1, "a number from 0 to 1"),
     "agreement_bar": (_is_number, "a number"),
     **dict.fromkeys(("settings", "options"), _TABLE),
-    **dict.fromkeys(("depth", "k", "rounds", "repetitions"), _WHOLE),
-    **dict.fromkeys(("current", "adopt", "sample", "baselines", "final"), _FLAG),
+    **dict.fromkeys(("depth", "k", "rounds", "repetitions", "next", "per_sentence"), _WHOLE),
+    **dict.fromkeys(
+        ("current", "adopt", "sample", "baselines", "final", "again", "aspects"), _FLAG
+    ),
 }
 
 

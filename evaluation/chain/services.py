@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Decimal
 from typing import Any, Final
@@ -17,13 +18,17 @@ from corpus.lists import unused_name
 from corpus.models import Benchmark
 from evaluation.background import failures_in_row
 from evaluation.chain.effects import measured, metric_asked
+from evaluation.chain.here import Here
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import PlannedStep, read_plan
-from evaluation.chain.steps import KINDS, Here, problem_of
+from evaluation.chain.steps import KINDS, problem_of
+from evaluation.pipelines.models import PipelineRun
+from evaluation.pipelines.services import spent as spent_by_pipeline
 from evaluation.scores import sheets
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.sheets import request_sheet
 from kit.errors import Refused
+from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import RunStatus, begin, wake
 from kit.runs.moves import note, resume_run
 from llm.ledger.accounts import PayingRun, check_budget
@@ -154,9 +159,9 @@ def _take(chain: Chain, step: ChainStep) -> str:
         if step.sheet is not None and not step.sheet.is_over:
             return "its scores"
         if _is_stale(step):
-            _keep(step, sheet=_request(here_at(step, with_own=True)))
+            _keep(step, sheet=_request(step, here_at(step, with_own=True)))
             return ""
-        return _end(step)
+        return _end(chain, step)
     runs = step.runs()
     if words := problem_of(runs):
         return words
@@ -189,43 +194,54 @@ def _begin(chain: Chain, step: ChainStep) -> str:
 def _leave(chain: Chain, step: ChainStep, here: Here, runs: Sequence[Any]) -> str:
     with transaction.atomic():
         chain.hold()  # nobody adopts labels, or keeps pairs twice, for a chain that was stopped
-        outcome, lines = KINDS[step.do].leave(here, step.settings, runs)
+        outcome = KINDS[step.do].leave(here, step.settings, runs)
         _keep(
             step,
             state=StepState.MEASURING,
             outcome=outcome,
-            output_sha256=digest(lines),
             spent_usd=step.spent_usd + sum(map(_spent, runs), Decimal(0)),
-            sheet=_request(Here(here.benchmark, here.actor, {**here.left, **outcome})),
+            sheet=_request(step, replace(here, left={**here.left, **outcome})),
             ended_at=timezone.now(),
         )
     return ""
 
 
-def _request(here: Here) -> ScoreSheet | None:
+def _request(step: ChainStep, here: Here) -> ScoreSheet | None:
+    """Scores of what the chain's systems rank: those that are there, where nothing has changed."""
+    metric, version = metric_asked(step), here.ranked
+    known = sheets.latest(here.benchmark, version)
+    if known and sheets.is_current(known) and not (metric and sheets.lacks(known, metric)):
+        return known
     with suppress(Refused):  # there is nothing to score yet
         return request_sheet(
-            benchmark=here.benchmark,
-            version=here.scored,
-            metric=metric_asked(here.left),
-            actor=here.actor,
+            benchmark=here.benchmark, version=version, metric=metric, actor=here.actor
         )
     return None
 
 
 def _is_stale(step: ChainStep) -> bool:
-    """Whether its sheet was begun by somebody before the step was over: it may have read labels as
-    they were then."""
-    begun = step.sheet and step.sheet.started_at
-    return bool(begun and step.ended_at and begun < step.ended_at)
+    """Whether its sheet was begun before the step was over, and labels have changed since it read
+    them."""
+    sheet = step.sheet
+    if sheet is None or not sheet.started_at or not step.ended_at:
+        return False
+    return sheet.started_at < step.ended_at and not sheets.is_current(sheet)
 
 
-def _end(step: ChainStep) -> str:
+def _end(chain: Chain, step: ChainStep) -> str:
+    """Hash what the step made, and measure. Both read much and write nothing, so that others write
+    meanwhile; the step is over in one statement, if the chain is still this worker's."""
     here = here_at(step, with_own=True)
-    # Where its own scores failed, older ones are those of an earlier step.
-    has_failed = step.sheet is not None and step.sheet.status != RunStatus.DONE
-    sheet = None if has_failed else sheets.latest(here.benchmark, here.scored)
-    _keep(step, state=StepState.DONE, figures=measured(sheet, here.left))
+    with Heartbeat(chain) as heartbeat:
+        heartbeat.step(step.number - 1, chain.total)
+        made = digest(KINDS[step.do].lines(here, step.runs()))
+        # Where its own scores failed, older ones are those of an earlier step.
+        has_failed = step.sheet is not None and step.sheet.status != RunStatus.DONE
+        sheet = None if has_failed else sheets.latest(here.benchmark, here.ranked)
+        figures = measured(sheet, here.left)
+    with transaction.atomic():
+        chain.hold()
+        _keep(step, state=StepState.DONE, output_sha256=made, figures=figures)
     return ""
 
 
@@ -311,6 +327,8 @@ def _cents(usd: Decimal) -> Decimal:
 
 
 def _spent(run: Any) -> Decimal:
+    if isinstance(run, PipelineRun):
+        return spent_by_pipeline(run)
     return run.spent_usd if isinstance(run, PayingRun) else Decimal(0)
 
 

@@ -18,8 +18,8 @@ from corpus.run_pages import BudgetForm, RunPages
 from evaluation.chain import services as verbs
 from evaluation.chain.effects import effect_chart, effect_table
 from evaluation.chain.models import Chain, ChainStep, StepState
-from evaluation.chain.plan import DEFAULT
-from evaluation.chain.steps import KINDS, problem_of
+from evaluation.chain.plan import DEFAULT, SPECS
+from evaluation.chain.steps import problem_of
 from evaluation.checklist.now import page_of
 from kit import htmx
 from kit.errors import Refused
@@ -48,9 +48,18 @@ class ChainForm(forms.Form):
     name = forms.CharField(max_length=190, required=False, help_text="Empty: Chain.")
     plan = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false", "class": "code"}),
-        help_text="TOML: one [[step]] after the other; docs/chain.md has all settings.",
+        help_text="TOML: one [[step]] after the other, of the steps below.",
     )
     budget_usd = budget_field("Of all steps together; empty: no limit beyond those of the steps.")
+
+
+# Where people do or read what a step without runs is about: the page, and what it is called.
+PLACES = {
+    "people": ("disputes", "Disputes"),
+    "holes": ("holes", "Missing labels"),
+    "aspects": ("assignments", "Assignments"),
+    "review": ("reviews", "Reviews"),
+}
 
 
 @require_GET
@@ -69,6 +78,7 @@ def chain_new(request: HttpRequest, slug: str) -> HttpResponse:
     start = partial(verbs.start_chain, benchmark=access.benchmark, actor=access.user)
     form = ChainForm(sent, initial={"plan": DEFAULT})
     told = _foretold(access, DEFAULT if sent is None else sent.get("plan", ""))
+    told["specs"] = SPECS
     return RUNS.begin(request, access, "evaluation/chain/new.html", form, start, **told)
 
 
@@ -87,7 +97,7 @@ def _foretold(access: Access, plan: str) -> dict[str, Any]:
     except Refused as refusal:
         return {"fault": refusal.message}
     told = enumerate(steps, start=1)
-    return {"steps": [(number, KINDS[each.do].label, each, of) for number, (each, of) in told]}
+    return {"steps": [(number, SPECS[each.do].label, each, of) for number, (each, of) in told]}
 
 
 @require_GET
@@ -98,7 +108,7 @@ def chain(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     steps = list(run.steps.all())
     present = next((each for each in steps if each.state != StepState.DONE), None)
     context = RUNS.context(access, run) | {
-        "steps": list(_shown(steps)),
+        "steps": list(_shown(steps, slug)),
         "sheet": effect_table(steps),
         "chart": effect_chart(steps),
         "spent_usd": sum(each.spent_usd for each in steps),
@@ -138,10 +148,12 @@ def get_chain(access: Access, pk: int) -> Chain:
     return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 
-def _shown(steps: list[ChainStep]) -> Iterator[tuple[ChainStep, str, list[tuple[Any, str]]]]:
-    """Each step, what people call it, and its runs with their pages."""
+def _shown(steps: list[ChainStep], slug: str) -> Iterator[tuple[Any, ...]]:
+    """Each step, what people call it, its runs with their pages, and where it takes place."""
     for step in steps:
-        yield step, KINDS[step.do].label, [(run, page_of(run)) for run in step.runs()]
+        name, words = PLACES.get(step.do, ("", ""))
+        works = [(run, page_of(run)) for run in step.runs()]
+        yield step, SPECS[step.do].label, works, words, name and reverse(name, args=[slug])
 
 
 RUNS = RunPages(

@@ -28,6 +28,7 @@ from evaluation.models import (
     PipelineRun,
     RagRun,
     Release,
+    SupportRun,
     TrainingRun,
 )
 from kit.account.links import waiting_requests
@@ -48,6 +49,7 @@ _KINDS: Final[tuple[tuple[str, type[TrackedRun]], ...]] = (
     ("judge-run", JudgeRun),
     ("rag-run", RagRun),
     ("grade-run", GradeRun),
+    ("support-run", SupportRun),
     ("training-run", TrainingRun),
     ("release", Release),
     ("chain", Chain),

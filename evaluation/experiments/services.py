@@ -26,7 +26,9 @@ from kit.errors import Refused
 from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
 
 Part: TypeAlias = tuple[str, str]
-Systems: TypeAlias = Mapping[tuple[int, int], tuple[str, ...]]
+# What a debate asks: query, passage, and the number of the aspect, None where it is about answers.
+Asked: TypeAlias = tuple[int, int, int | None]
+Systems: TypeAlias = Mapping[Asked, tuple[str, ...]]
 Votes: TypeAlias = tuple[int, int, int, float]
 KINDS: Final = ("role", "round", "task", "retriever")
 
@@ -51,18 +53,20 @@ class Parts:
 
     def __init__(self, run: DebateRun, debates: set[int], systems: Systems) -> None:
         self.costs: dict[Part, Cost] = defaultdict(Cost)
-        rows = run.debates.order_by().values_list("pk", "query_id", "passage_id")
+        rows = run.debates.order_by().values_list("pk", "query_id", "passage_id", "aspect__k")
         self._systems = systems
-        self._places = {pk: (query, passage) for pk, query, passage in rows if pk in debates}
+        self._asked: dict[int, Asked] = {
+            pk: (query, passage, k) for pk, query, passage, k in rows if pk in debates
+        }
         named = run.debates.order_by().values_list("query_id", "query__domain__name").distinct()
         self._tasks: dict[int, str] = dict(named)
 
     def counted(self, pairs: Iterable[Trajectory]) -> Iterator[Trajectory]:
         """The same pairs, each counted as it passes."""
         for pair in pairs:
-            query, passage = self._places[pair.debate]
-            whole = [("task", self._tasks[query])]
-            whole += [("retriever", each) for each in self._systems.get((query, passage), ())]
+            asked = self._asked[pair.debate]
+            whole = [("task", self._tasks[asked[0]])]
+            whole += [("retriever", each) for each in self._systems.get(asked, ())]
             for (number, agent), seconds in pair.seconds.items():
                 for part in (("role", agent), ("round", str(number)), *whole):
                     cost = self.costs[part]
@@ -149,11 +153,12 @@ def people_table(runs: Sequence[tuple[str, Votes, float | None]], plan: VotingPl
 
 
 def systems_of(pool: Pool) -> Systems:
-    """Which retrievers proposed each pair, (query, passage), of the pool."""
-    rows = pool.entries.exclude(systems=[]).values_list("query_id", "passage_id", "systems")
+    """Which retrievers proposed each pair of the pool, for each aspect that it is asked of."""
+    rows = pool.entries.exclude(systems=[]).order_by()
+    asked = rows.values_list("query_id", "passage_id", "aspect", "systems")
     return {
-        (query, passage): tuple({str(each["system"]) for each in systems})
-        for query, passage, systems in rows.order_by().iterator()
+        (query, passage, aspect): tuple({str(each["system"]) for each in systems})
+        for query, passage, aspect, systems in asked.iterator()
     }
 
 

@@ -11,7 +11,8 @@ from corpus.models import RetrievalRun, Role
 from corpus.pools.services import MAX_DEPTH
 from evaluation.holes.debates import debate_holes
 from evaluation.holes.next_labels import MOST, as_table, next_labels, pool_next
-from evaluation.holes.views import all_growth, aspect_tables, corrected_of, holes_leaderboard
+from evaluation.holes.tables import all_growth, aspect_tables
+from evaluation.holes.views import corrected_of, holes_leaderboard
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.api import sheet_of
 from evaluation.scores.services import enter_scored

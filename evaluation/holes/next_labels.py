@@ -113,7 +113,7 @@ def next_labels(benchmark: Benchmark, count: int = 100) -> list[NextLabel]:
     """
     if not 1 <= count <= MOST:
         raise Refused(f"Choose 1 to {MOST:,} labels.", field="count")
-    entries = list(_open(benchmark).annotate(length=Length("passage__text")))
+    entries = list(open_proposals(benchmark).annotate(length=Length("passage__text")))
     queries = {each.query_id for each in entries}
     found = Aspect.objects.present().filter(query__in=queries).select_related("query__domain")
     aspects: dict[Key, Aspect] = {(each.query_id, each.k): each for each in found}
@@ -212,7 +212,7 @@ def as_table(chosen: Sequence[NextLabel]) -> ReportTable:
     )
 
 
-def _open(benchmark: Benchmark) -> QuerySet[PoolEntry]:
+def open_proposals(benchmark: Benchmark) -> QuerySet[PoolEntry]:
     """Proposals of the current corpus version without a label (of the practice model does not
     count), gold or case: a pool is of one version."""
     version = CorpusVersion.objects.current(benchmark)

@@ -1,6 +1,6 @@
 """Holes: how many each system finds, how the find grows, and debating what is not judged yet."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,10 +18,10 @@ from debate.audits.correcting import corrected_holes
 from debate.models import RunKind
 from evaluation.holes.debates import debate_holes
 from evaluation.holes.next_labels import MOST, as_table, next_labels, pool_next
+from evaluation.holes.tables import all_growth, aspect_tables, growth_table
 from evaluation.leaderboard.services import Leaderboard, Line, leaderboard_of
 from evaluation.leaderboard.views import sheet_context, version_of
 from evaluation.scores import sheets
-from evaluation.scores.aspects import METRICS as ASPECT_METRICS
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView, enter_scored
 from kit import htmx
@@ -29,7 +29,7 @@ from kit.charts.drawing import Drawing
 from kit.charts.plots import Square, decimals, growth, heat_map
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
-from kit.lists.report_tables import Cell, ReportTable, text
+from kit.lists.report_tables import ReportTable
 from llm import endpoints
 from llm.endpoints import endpoint_choices
 from llm.ledger.accounts import budget_field
@@ -82,120 +82,6 @@ def domains_of(sheet: ScoreSheet) -> list[dict[str, Any]]:
     ]
 
 
-def growth_table(name: str, found: dict[str, Any]) -> ReportTable:
-    """Means over the orders at each number of systems: reach, growth, contribution."""
-    reach = found["reach"]
-    size = len(reach[0]) if reach else 0
-    marginal = found["marginal"] or {}
-    header = ["systems", "holes reached", "growth", "growth by weight of aspects"]
-    header += [f"contribution to {metric} of one more" for metric in marginal]
-    rows = []
-    if marginal:
-        none_known = [Cell(_at(values, 0)) for values in marginal.values()]
-        rows.append((Cell(0), Cell(0), Cell(None), Cell(None), *none_known))
-    for place in range(size):
-        cells = [
-            Cell(place + 1),
-            Cell(sum(order[place] for order in reach) / len(reach)),
-            Cell(found["growth"][place]),
-            Cell(found["aspect_growth"][place] if found["aspect_growth"] else None),
-        ]
-        # A held-out system joins m others: beyond m - 1 there is none left.
-        cells += [Cell(_at(values, place + 1)) for values in marginal.values()]
-        rows.append(tuple(cells))
-    notes = (
-        "Means over ten seeded orders of the systems; nothing is divided by an empty set.",
-        "Contribution: how far the measure of a system moves once its own holes count, "
-        "given those that so many others found.",
-    )
-    return ReportTable(f"growth-{name}", f"Growth in {name}", tuple(header), tuple(rows), notes)
-
-
-def all_growth(sheet: ScoreSheet) -> ReportTable:
-    """The domains' tables one under the other, for CSV and API."""
-    tables = [(name, growth_table(name, found)) for name, found in sheet.holes.items()]
-    header: list[str] = []
-    for _, table in tables:
-        header += [head for head in table.header if head not in header]
-    rows = []
-    for name, table in tables:
-        for row in table.rows:
-            cells = dict(zip(table.header, row, strict=True))
-            rows.append((text(name), *(cells.get(head, Cell(None)) for head in header)))
-    return ReportTable("growth", "Growth of holes", ("domain", *header), tuple(rows))
-
-
-def aspect_tables(sheet: ScoreSheet) -> list[ReportTable]:
-    """Systems by measures of aspects, and how thin the gold of aspects is; empty without any."""
-    known = {name: of for name, found in sheet.holes.items() if (of := found.get("aspects"))}
-    if not known:
-        return []
-    systems = [
-        (
-            text(each["name"]),
-            text(name),
-            *(Cell(each[metric.name], "coefficient") for metric in ASPECT_METRICS),
-        )
-        for name, of in known.items()
-        for each in of["systems"]
-    ]
-    counts = ("aspects", "passages", "machine_passages", "without", "machine_only", "single")
-    domains = [
-        (
-            text(name),
-            *(Cell(of[count]) for count in counts),
-            Cell(of["weight_without"], "percent"),
-            Cell(of["not_found"]),
-        )
-        for name, of in sorted(known.items(), key=lambda each: -(each[1]["weight_without"] or 0))
-    ]
-    thinnest = [
-        (
-            text(f"{name}-{each['query']}-a{each['k']}"),
-            text(each["content"]),
-            Cell(each["share"], "percent"),
-            Cell(each["experts"]),
-            Cell(each["machine"]),
-            text("yes" if each["found"] else "no"),
-        )
-        for name, of in known.items()
-        for each in of["thinnest"][:_THIN]
-    ]
-    view = (
-        "Measures of aspects alone count machine gold: what agents or voters say supports a single "
-        "aspect, and no expert has assigned.",
-    )
-    return [
-        ReportTable(
-            "aspect-systems",
-            "Systems by aspects",
-            ("System", "Domain", *(metric.name for metric in ASPECT_METRICS)),
-            tuple(systems),
-            view,
-        ),
-        ReportTable(
-            "aspect-domains",
-            "Gold of aspects by domain, the thinnest first",
-            (
-                *("Domain", "Aspects", "Gold passages", "Machine gold", "Aspects without any"),
-                *("By machine gold alone", "With a single one", "Weight without any"),
-                "Not in any first ten",
-            ),
-            tuple(domains),
-        ),
-        ReportTable(
-            "aspect-thinnest",
-            "The thinnest aspects",
-            ("Aspect", "What it says", "Share", "Gold", "Machine gold", "In a first ten"),
-            tuple(thinnest),
-            (f"Of each domain {_THIN} at most: the least gold first, then the greatest share.",),
-        ),
-    ]
-
-
-_THIN = 10
-
-
 def corrected_of(access: Access) -> list[ReportTable]:
     """The holes that adopted labels hold, corrected by blind audits; for those alone who may know
     what was audited, and none where nothing was."""
@@ -205,10 +91,6 @@ def corrected_of(access: Access) -> list[ReportTable]:
     runs = runs.exclude(kind__in=(RunKind.FILTER, RunKind.HUMAN_ONLY))
     table = corrected_holes([run for run in runs.order_by("pk") if not run.is_provisional])
     return [table] if table.rows else []
-
-
-def _at(values: Sequence[float | None], place: int) -> float | None:
-    return values[place] if place < len(values) else None
 
 
 class HoleDebateForm(forms.Form):

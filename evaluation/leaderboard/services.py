@@ -17,6 +17,7 @@ from evaluation.scores.reading import SEED
 from evaluation.scores.services import GoldView
 from kit.errors import Refused
 from kit.lists.report_tables import Cell, ReportTable, text
+from kit.numbers import number
 from kit.stats.means import Mean, bootstrap_macro
 from kit.stats.paired import PairedTest, paired_t, randomisation
 from kit.stats.results import Interval
@@ -253,8 +254,7 @@ def _noisy(line: Line, noise: Mapping[int, tuple[int, int]] | None) -> tuple[Cel
 
 def find_run(benchmark: Benchmark, pk: object, field: str) -> RetrievalRun:
     """A run by its number; raises Refused."""
-    number = int(str(pk)) if str(pk).isdecimal() and len(str(pk)) < 19 else 0
-    found = RetrievalRun.objects.filter(benchmark=benchmark, pk=number).first()
+    found = RetrievalRun.objects.filter(benchmark=benchmark, pk=number(str(pk)) or 0).first()
     if found is None:
         raise Refused("Choose two of the runs.", field=field)
     return found

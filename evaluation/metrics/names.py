@@ -15,6 +15,7 @@ from evaluation.metrics import engines, novelty, relevance
 from evaluation.metrics.case import Values
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.profiles import Family
+from kit.numbers import number
 
 _NAME = re.compile(
     r"\s*+([A-Za-z0-9][A-Za-z0-9_-]*+)\s*+(?:\(([^()]*+)\))?+"
@@ -303,7 +304,7 @@ def read_metric(text: str) -> Metric:
 
 
 def _cut(measure: Measure, text: str, cut: str) -> int | None:
-    if cut and not (cut.isdecimal() and int(cut) > 0):
+    if cut and not number(cut):
         raise MetricFault([f"{text}: a cut-off is at least 1."])
     if cut and measure.cuts is False:
         raise MetricFault([f"{text}: {measure.name} is of the whole list and takes no cut-off."])

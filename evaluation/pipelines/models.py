@@ -41,3 +41,8 @@ class PipelineRun(TrackedRun):
     def begun(self) -> list[dict[str, Any]]:
         """Steps that have a run of their own."""
         return [each for each in self.steps if each["child"]]
+
+    @property
+    def run(self) -> RetrievalRun | None:
+        """The retrieval run that its last step became; None before."""
+        return RetrievalRun.objects.filter(pk=self.steps[-1]["run"] or 0).first()

@@ -37,6 +37,7 @@ from evaluation.rag.views import (
 from kit.api import KeyField, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
+from kit.numbers import number
 from llm import endpoints
 from llm.ledger.serializers import (
     AskingSerializer,
@@ -156,7 +157,7 @@ class RagRoutes(ViewSetMixin, Route):
         """What a run would take."""
         access = enter(self.person(), slug, Role.ADMIN)
         runs = request.query_params.get("runs", "")
-        count = min(int(runs), 1_000) if runs.isascii() and runs.isdigit() else 0
+        count = min(number(runs) or 0, 1_000)
         told = forecast_of(access, request.query_params, count)
         return Response(RunForecastSerializer(told).data)
 

@@ -40,6 +40,7 @@ from kit.errors import Refused
 from kit.lists.csvfile import table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Filter, Table
+from kit.numbers import number
 from llm import endpoints
 from llm.endpoints import NO_ENDPOINT, chosen_endpoint
 
@@ -295,7 +296,7 @@ def forecast_of(access: Access, params: Any, runs: int) -> dict[str, Any]:
         endpoint,
         runs=runs,
         harness=harness,
-        k=min(int(k), verbs.LIMITS["k"][1]) if k.isascii() and k.isdigit() else 10,
+        k=min(10 if (asked := number(k)) is None else asked, verbs.LIMITS["k"][1]),
         baselines=bool(params.get("baselines")),
         reasoning_effort=params.get("reasoning_effort") or "",
     )

@@ -149,10 +149,12 @@ _UNRELATED = (
     "corpus.cleanedpage",
     "corpus.cleaningrun",
     "corpus.corpusversion",
+    "corpus.expansionrun",
     "corpus.membership",
     "corpus.pagefetch",
     "corpus.pool",
     "corpus.poolbuild",
+    "corpus.rerankrun",
     "corpus.runcomputation",
     "debate.answerrun",
     "debate.auditsample",
@@ -161,11 +163,15 @@ _UNRELATED = (
     "debate.prompt",
     "debate.trial",
     "evaluation.agentrun",
+    "evaluation.chain",
     "evaluation.experiment",
     "evaluation.graderun",
     "evaluation.judgerun",
+    "evaluation.pipelinerun",
     "evaluation.ragrun",
     "evaluation.release",
+    "evaluation.supportrun",
+    "evaluation.trainingrun",
 )
 
 

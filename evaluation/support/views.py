@@ -30,6 +30,7 @@ from kit.errors import Refused
 from kit.lists.csvfile import table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Filter, Table
+from kit.numbers import number
 from llm import endpoints
 from llm.endpoints import NO_ENDPOINT, chosen_endpoint
 
@@ -275,9 +276,8 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any]:
     known = endpoints.available(verbs.ROLE)
     endpoint = next((e for e in known if e.name == params.get("endpoint")), next(iter(known), None))
     most = str(params.get("per_sentence") or "")
-    is_number = most.isascii() and most.isdigit() and len(most) < 4
     source = params.get("source") or "references"
-    of = verbs.unsaved_set(access.benchmark, source, int(most) if is_number else None)
+    of = verbs.unsaved_set(access.benchmark, source, number(most))
     return verbs.forecast(of, endpoint)
 
 

@@ -25,6 +25,8 @@ from urllib.parse import urlencode
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 
+from kit.numbers import is_number
+
 PAGE_SIZE = 50
 # Counting stops here: a big table answers "more than 10,000" at once instead of counting on.
 COUNT_LIMIT = 10_000
@@ -429,7 +431,7 @@ def _attribute(row: Model, order: str) -> str:
 
 def _place(rows: QuerySet[ModelT], order: str, text: str) -> tuple[Any, int] | None:
     value, _, key = text.rpartition("~")
-    if not (key.isascii() and key.isdigit() and len(key) < 19) or "\x00" in value:
+    if not is_number(key) or "\x00" in value:
         return None
     name = order.removeprefix("-")
     if name == "pk":

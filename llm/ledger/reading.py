@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from kit.lists.report_tables import Cell, ReportTable, text
 from kit.lists.tables import Choices, Column, Filter, Table
+from kit.numbers import is_number
 from llm.models import UNITS_PER_USD, Call, CallQuerySet, to_usd
 from llm.requests import Message
 
@@ -199,7 +200,7 @@ _MONTHS: Final = 120
 
 def _find(calls: QuerySet[Call], words: str) -> QuerySet[Call]:
     """A call by its number, or the calls about a subject: "debate:12" and what lies under it."""
-    if words.isascii() and words.isdigit() and len(words) < 19:
+    if is_number(words):
         return calls.filter(pk=int(words))
     return cast(CallQuerySet, calls).about(words)
 

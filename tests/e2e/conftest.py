@@ -29,9 +29,8 @@ LOOKS = {
 TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 
 
-@pytest.fixture(scope="session")
-def browser_type_launch_args() -> dict:
-    """Debian's Chromium; as root, as in CI, it runs without its sandbox.
+def chromium() -> dict:
+    """How Debian's Chromium is launched; as root, as in CI, it runs without its sandbox.
 
     Its headless shell has the same engine without what surrounds a page on a desktop, and takes
     half the processor time.
@@ -41,6 +40,12 @@ def browser_type_launch_args() -> dict:
     if found is None:
         pytest.fail("Chromium is missing: apt-get install chromium-headless-shell")
     return {"executable_path": found, "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict:
+    """Chromium, as it is here."""
+    return chromium()
 
 
 def first_start() -> Path:

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotate.agreement.report import FEW, against_dict, against_text, as_dict, as_text
 from annotate.management.rating_files import add_arguments, layout_of, ratings_of, rows_of
+from kit.numbers import number
 from kit.stats.intervals import Method, Options
 from kit.stats.ratings import LEVELS
 
@@ -90,6 +91,7 @@ def _share(text: str) -> float:
 
 
 def _whole(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 < int(text) <= 1_000_000:
+    found = number(text)
+    if found is None or not 1 < found <= 1_000_000:
         raise ArgumentTypeError("give a whole number from 2 to 1,000,000")
-    return int(text)
+    return found

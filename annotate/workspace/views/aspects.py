@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.loaders import enter_aspect, enter_query, first_or_404, may_write, number
+from annotate.loaders import enter_aspect, enter_query, first_or_404, may_write
 from annotate.models import Aspect, AspectChange, Scale
 from annotate.workspace import aspects as verbs
 from annotate.workspace import restructuring, scales
@@ -22,6 +22,7 @@ from corpus.access import Access, enter, get_query
 from corpus.models import Passage, Query
 from kit import htmx
 from kit.errors import Conflict, Refused
+from kit.numbers import number
 
 FIELDS = {"content": "aspect", "rationale": "rationale", "weight": "weight"}
 # Letters that name a partner; G, B and ? mean something else on every page of the query.

@@ -12,7 +12,6 @@ from annotate.loaders import (
     enter_passage,
     enter_query,
     get_domain_passage,
-    number,
     present_aspect,
 )
 from annotate.models import Aspect, GoldPassage, Problem, ProblemTag
@@ -34,6 +33,7 @@ from corpus.texts.search import Hit, best_passages, search_words
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.tables import Column, Filter, Table, clean
+from kit.numbers import number
 
 RESULTS = "annotate/workspace/query_search.html"
 MAX_FOUND = 10

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from annotate.assignments.views import work_context
-from annotate.loaders import is_blind, may_write, number
+from annotate.loaders import is_blind, may_write
 from annotate.models import GoldPassage
 from annotate.voting.disputes import domain_choices
 from annotate.voting.items import titled, web_url
@@ -26,6 +26,7 @@ from corpus.models import CorpusVersion, Judgment, Passage, Query
 from corpus.texts.finding import find_passages, query_matches
 from kit import htmx
 from kit.lists.tables import Column, Filter, Table, clean
+from kit.numbers import number
 
 WORKSPACE = "annotate/workspace/query.html"
 MAX_FOUND = 20

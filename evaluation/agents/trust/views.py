@@ -14,7 +14,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotate.grading.models import GradedAnswer, GradingSample, SampleKind
 from annotate.grading.services import MOST_PEOPLE, PEOPLE, SIZE, close_sample
-from annotate.loaders import number
 from annotate.review.forms import SampleForm
 from annotate.review.rescoring import MAX_SIZE
 from corpus.access import Access, enter, enter_unblinded
@@ -30,6 +29,7 @@ from kit import htmx
 from kit.lists.csvfile import table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Table
+from kit.numbers import number
 from llm.endpoints import chosen_endpoint
 
 SAMPLES = Table(

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
 from evaluation.chain.models import Chain, StepState
-from evaluation.chain.plan import DEFAULT
+from evaluation.chain.plan import DEFAULT, SPECS
 from evaluation.chain.services import advance, forecast_plan, record_of, start_chain
 from evaluation.chain.steps import problem_of
 from kit.errors import Refused
@@ -23,8 +23,7 @@ from llm.ledger.accounts import budget_of
 
 class Command(VerbCommand):
     help = (
-        "Take a benchmark through the steps of a plan: clean, systems, pool, filter, debate, "
-        "people, aspects, review, agents, judge, answers, grade, release. Where people have to "
+        f"Take a benchmark through the steps of a plan: {', '.join(SPECS)}. Where people have to "
         "decide it says so and ends; --resume goes on where it stands."
     )
 

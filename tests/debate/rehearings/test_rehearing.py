@@ -15,6 +15,7 @@ from debate.rehearings.models import STOP
 from debate.rehearings.services import rehear, rehearing_sheet, unheard
 from kit.errors import Refused
 from kit.runs.models import RunStatus
+from kit.runs.moves import cancel_run
 from llm import endpoints
 from llm.models import Call
 from tests.annotate.world import signed_in
@@ -109,6 +110,23 @@ def test_a_case_is_debated_again_three_times_at_most(run, benchmark) -> None:
     assert unheard(run) == {}
     Rehearing.objects.filter(number=STOP).delete()
     assert len(unheard(run)) == 1
+
+
+def test_what_a_cancelled_run_never_debated_is_heard_later(run) -> None:
+    given_up = rehear(run=run, actor=None)
+    assert unheard(run)[run.debates.get(case__isnull=False).pk].reason == "I read it twice."
+    cancel_run(run=given_up, actor=None)
+    assert prompts(heard(run))[0].count("It says so") == 1
+    assert [(each.number, each.vote.reason) for each in Rehearing.objects.all()] == [(1, SAID[0])]
+
+
+def test_the_number_of_a_cancelled_rehearing_is_given_away_again(run) -> None:
+    given_up = rehear(run=run, actor=None)
+    heard(run)
+    cancel_run(run=given_up, actor=None)
+    heard(run)
+    found = [(each.number, each.vote.reason) for each in Rehearing.objects.order_by("number")]
+    assert found == [(1, SAID[0]), (2, SAID[1])]
 
 
 def test_an_open_case_is_not_debated_again(benchmark, practice) -> None:

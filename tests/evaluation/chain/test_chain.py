@@ -18,15 +18,17 @@ from corpus.access import enter
 from corpus.benchmarks.services import add_person
 from corpus.cleaning.services import cancel_cleaning
 from corpus.computing.services import run_computation
-from corpus.models import Benchmark, CorpusVersion, Query, Role
+from corpus.models import Benchmark, CorpusVersion, Query, RetrievalRun, Role
 from corpus.versions.services import stored
 from evaluation.chain import services as verbs
+from evaluation.chain.here import Here
 from evaluation.chain.models import Chain, ChainStep, StepState
-from evaluation.chain.steps import KINDS, Here
+from evaluation.chain.steps import KINDS
 from evaluation.models import Release
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.sheets import carry_out, request_sheet
 from evaluation.verification.folder import verify
+from kit import audit
 from kit.errors import Refused
 from kit.runs.models import LostLease, RunStatus
 from kit.runs.moves import cancel_run
@@ -72,6 +74,47 @@ do = "grade"
 [[step]]
 do = "release"
 version = "0.3.0"
+"""
+
+
+REST = """
+[[step]]
+do = "systems"
+systems = [{ method = "bm25", name = "words" }]
+[[step]]
+do = "expand"
+method = "rewrite"
+name = "other words"
+[[step]]
+do = "systems"
+systems = [{ method = "bm25", name = "words of others", queries = "other words" }]
+[[step]]
+do = "rerank"
+runs = ["words"]
+options = { depth = 3 }
+[[step]]
+do = "pipeline"
+retriever = "words"
+depth = 3
+[[step]]
+do = "pool"
+depth = 3
+aspects = true
+[[step]]
+do = "holes"
+next = 5
+[[step]]
+do = "debate"
+[[step]]
+do = "references"
+[[step]]
+do = "answers"
+runs = ["words"]
+harness = "cited"
+k = 3
+baselines = false
+[[step]]
+do = "support"
 """
 
 
@@ -140,6 +183,8 @@ def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path)
     steps = list(Chain.objects.get().steps.all())
     outputs = [step.output_sha256 for step in steps]
     assert len(set(outputs)) > 8
+    asking = {"debate", "filter", "agents", "judge", "answers", "grade"}
+    assert {step.do for step in steps if step.forecast.get("calls")} == asking
     assert {len(each) for each in outputs} == {64}
     last = verbs.digest([["release", steps[-1].settings, outputs[:-1]]])
     assert steps[-1].input_sha256 == last
@@ -156,6 +201,23 @@ def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path)
         "used"
     ].values()
     assert "prov.json" in (folder / "README.md").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_wordings_rerankings_next_labels_and_citations_are_steps(benchmark, tmp_path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(REST)
+    told = run("garden", str(plan))
+    assert (told["status"], told["waits_for"]) == ("done", "")
+    chain = Chain.objects.get()
+    steps = {(step.number, step.do): step for step in chain.steps.all()}
+    made = RetrievalRun.objects.filter(pk__in=steps[5, "pipeline"].outcome["systems"])
+    names = ["words", "words of others", "words, pointwise: practice-1", "DIVER (v1)"]
+    assert [run.name for run in made.order_by("pk")] == names
+    assert steps[7, "holes"].outcome["pairs"] == 5
+    assert steps[8, "debate"].runs()[0].pool_id == steps[7, "holes"].outcome["pool"]
+    assert {each.do for each in steps.values() if not each.works} == {"holes"}
 
 
 def start(benchmark: Benchmark, *lines: str, **options: Any) -> Chain:
@@ -294,6 +356,8 @@ def test_figures_are_those_of_scores_begun_after_the_step(benchmark) -> None:
     chain = drive(start(benchmark, 'do = "aspects"\nshare = 0.0'))
     assert (chain.steps.get().sheet, chain.waits_for) == (early, "its scores")
     carry_out(early)
+    # A label that changes meanwhile, by its event.
+    audit.record(actor=None, verb="label", target=benchmark, scope="garden")
     chain = drive(chain)
     own = chain.steps.get().sheet
     assert own != early
@@ -306,7 +370,7 @@ def test_figures_are_those_of_scores_begun_after_the_step(benchmark) -> None:
 
 def test_verdicts_of_earlier_agents_are_not_those_of_later_ones(benchmark) -> None:
     here = Here(benchmark, None, {"agents": [1], "judges": [2]})
-    outcome, _ = KINDS["agents"].leave(here, {}, [])
+    outcome = KINDS["agents"].leave(here, {}, [])
     assert {**here.left, **outcome}["judges"] == []
 
 
@@ -398,4 +462,4 @@ def test_documents_by_their_best_chunk_are_systems_of_the_chain_that_cut_them() 
     begun.refresh_from_db()
     own = Here(made, None, {"version": cut.pk, "systems": [begun.run_id]})
     assert own.systems() == own.systems([begun.run.name]) == [begun.run]
-    assert (own.scored, here.scored) == (stored(made, None), cut)
+    assert (own.ranked, here.ranked) == (stored(made, None), cut)

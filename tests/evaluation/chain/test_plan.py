@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from evaluation.chain.plan import DEFAULT, SETTINGS, read_plan
+from evaluation.chain.plan import DEFAULT, SPECS, read_plan
 from kit.errors import Refused
 
 
@@ -19,7 +19,7 @@ def test_steps_settings_and_budgets_are_read_in_order() -> None:
 
 
 def test_the_example_is_a_plan() -> None:
-    assert {each.do for each in read_plan(DEFAULT)} <= set(SETTINGS)
+    assert {each.do for each in read_plan(DEFAULT)} <= set(SPECS)
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,12 @@ def test_the_example_is_a_plan() -> None:
         ("name = 'x'\n[[step]]\ndo = 'pool'", "not name"),
         ("[[step]]\ndepth = 3", "Step 1 does not say"),
         ("[[step]]\ndo = 'dance'", "there is no step 'dance'"),
-        ("[[step]]\ndo = 'pool'\ndeep = 3", "Step 1 (pool) takes depth, name, runs, not deep"),
+        (
+            "[[step]]\ndo = 'pool'\ndeep = 3",
+            "takes aspects, depth, name, runs, not deep",
+        ),
         ("[[step]]\ndo = 'debate'", "Step 1 (debate) needs a step “pool”"),
+        ("[[step]]\ndo = 'holes'\nnext = 0", "next is a whole number from 1 to"),
         ("[[step]]\ndo = 'pool'\nbudget_usd = 3", "asks no model"),
         ("[[step]]\ndo = 'agents'\nbudget_usd = -1", "dollars and cents"),
         ("[[step]]\ndo = 'agents'\nbudget_usd = 1.005", "dollars and cents"),

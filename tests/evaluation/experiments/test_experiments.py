@@ -3,15 +3,25 @@
 import csv
 import io
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from annotate.models import EscalationCase, Vote, VotingPlan
+from annotate.models import Aspect, EscalationCase, Vote, VotingPlan
+from corpus.models import PoolEntry
 from debate.models import DebateRun, Turn
 from debate.references import reference_called
-from evaluation.experiments.services import create_experiment, measure, sheets, table
+from debate.runs.trajectories import Trajectory
+from evaluation.experiments.services import (
+    Parts,
+    create_experiment,
+    measure,
+    sheets,
+    systems_of,
+    table,
+)
 from evaluation.experiments.views import charts
 from evaluation.models import Experiment
 from kit.charts.drawing import LEFT
@@ -245,3 +255,21 @@ def test_cost_is_drawn_where_models_cost_something(experiment) -> None:
     (x, first), (other_x, second) = dots(charts(measure(experiment))[1])
     assert x == other_x > LEFT  # both asked as much
     assert first < second  # the first is right more often
+
+
+def test_a_pair_that_is_asked_of_two_aspects_costs_each_retriever_its_own(benchmark, runs) -> None:
+    """The word index proposed the passage for aspect 1, vectors for aspect 2."""
+    query, passage = make_query(benchmark, "8"), make_passage(benchmark, "p")
+    run, costs = runs[0], []
+    pool = run.pool
+    for k, system in ((1, "words"), (2, "vectors")):
+        named = [{"system": system, "rank": 1}]
+        PoolEntry.objects.create(pool=pool, query=query, passage=passage, aspect=k, systems=named)
+        aspect = Aspect.objects.create(query=query, k=k, position=k, content=system)
+        debate = make_debate(run, query=query, passage=passage, aspect=aspect)
+        took = {(1, "A"): float(k)}
+        costs.append(Trajectory(debate.pk, seconds=took, priced={(1, "A"): Decimal(k)}))
+    parts = Parts(run, {each.debate for each in costs}, systems_of(pool))
+    list(parts.counted(costs))
+    spent = {part: cost.usd for (of, part), cost in parts.costs.items() if of == "retriever"}
+    assert spent == {"words": 1, "vectors": 2}

@@ -12,7 +12,7 @@ from annotate.support.services import record_support
 from corpus.judgments.services import record_judgment
 from corpus.models import Passage, Pool, PoolEntry
 from evaluation.holes.next_labels import chances, next_labels, pool_next
-from evaluation.holes.views import aspect_tables, growth_table
+from evaluation.holes.tables import aspect_tables, growth_table
 from evaluation.scores import sheets
 from kit.errors import Refused
 from kit.models import Event, SignInLink

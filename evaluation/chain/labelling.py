@@ -1,0 +1,177 @@
+"""Steps of a chain that make labels and aspects: pools, debates, people, what is missing."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+
+from annotate.assignments.models import HANDED_IN
+from annotate.models import Aspect, Assignment, CaseStatus, EscalationCase, WorkState
+from corpus.models import Query
+from corpus.pools.builds import start_build
+from debate.adoption.services import adopt_run
+from debate.filters.services import filter_report, keep_pairs
+from debate.models import Debate
+from debate.runs.forecast import forecast_plan
+from debate.runs.planning import Plan, plan_run, start_planned
+from evaluation.chain.here import Here, Kind, Lines, Settings
+from evaluation.holes.next_labels import open_proposals, pool_next
+from evaluation.holes.tables import all_growth, aspect_tables
+from evaluation.scores import sheets
+from kit.errors import Refused
+from kit.runs.models import TrackedRun
+
+
+def _pool(here: Here, settings: Settings) -> Sequence[TrackedRun]:
+    return [
+        start_build(
+            benchmark=here.benchmark,
+            runs=here.systems(settings.get("runs", ())),
+            depth=settings.get("depth", 10),
+            name=settings.get("name", ""),
+            of_aspects=settings.get("aspects", False),
+            actor=here.actor,
+        )
+    ]
+
+
+def _left(pool: Any) -> dict[str, Any]:
+    return {"pool": pool and pool.pk, "pairs": pool.entries.count() if pool else 0}
+
+
+def _pairs(here: Here, runs: Sequence[Any]) -> Lines:
+    if here.pool is None:
+        return ()
+    named = ["query__domain__name", "query__qid", "passage__pid"]
+    named += ["aspect"] * here.pool.of_aspects  # asked of each aspect of a passage
+    return here.pool.entries.order_by(*named, "pk").values_list(*named).iterator()
+
+
+def _planned(here: Here, settings: Settings, preset: str) -> Plan | None:
+    if here.pool is None:
+        return None
+    return plan_run(
+        benchmark=here.benchmark,
+        pool=here.pool,
+        endpoint=here.endpoint(settings, "judge" if preset == "filter" else "agents"),
+        preset=preset,
+        settings=settings.get("settings"),
+        budget_usd=here.budget,
+    )
+
+
+def _run_of(preset: str) -> dict[str, Any]:
+    """Beginning and forecast of a run over the pool: of this preset, else of the step's own."""
+
+    def begin(here: Here, settings: Settings) -> Sequence[TrackedRun]:
+        plan = _planned(here, settings, preset or settings.get("preset", ""))
+        return [start_planned(plan=plan, actor=here.actor)] if plan else ()
+
+    def forecast(here: Here, settings: Settings) -> dict[str, Any]:
+        plan = _planned(here, settings, preset or settings.get("preset", ""))
+        if plan is None:
+            return {}
+        told = forecast_plan(plan)
+        return {name: _likely(told[name]) for name in ("calls", "usd")}
+
+    return {"begin": begin, "forecast": forecast}
+
+
+def _likely(span: Any) -> Any:
+    """Of {low, likely, high} what is likely."""
+    return span.get("likely") if isinstance(span, dict) else span
+
+
+def _filtered(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, Any]:
+    for run in runs:
+        report = filter_report(run)
+        kept = report.kept or report.failed
+        return _left(keep_pairs(run=run, actor=here.actor) if kept else None)
+    return {}
+
+
+def _debated(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, Any]:
+    for run in runs:
+        if settings.get("adopt") and run.is_trial and run.adopted_at is None:
+            adopt_run(run=run, actor=here.actor)
+    return {"debate": runs[0].pk} if runs else {}
+
+
+def _verdicts(here: Here, runs: Sequence[Any]) -> Lines:
+    named = ["query__domain__name", "query__qid", "passage__pid"]
+    named += ["aspect__k"] * bool(runs and runs[0].pool.of_aspects)
+    rows = Debate.objects.filter(run__in=[run.pk for run in runs])
+    return rows.order_by(*named[1:], "pk").values_list(*named, "status", "label").iterator()
+
+
+def _cases(here: Here) -> QuerySet[EscalationCase]:
+    debates = Debate.objects.filter(run=here.left.get("debate"), case__isnull=False)
+    # Of an aspect that was removed since nobody is asked any more.
+    return EscalationCase.objects.filter(pk__in=debates.values("case"), aspect__removed_at=None)
+
+
+def _people_wait(here: Here, settings: Settings) -> str:
+    cases = _cases(here)
+    total = cases.count()
+    left = total - cases.filter(status=CaseStatus.CLOSED).count()
+    return f"people, who have {left:,} of {total:,} disputed pairs to decide" if left else ""
+
+
+def _decided(here: Here, runs: Sequence[Any]) -> Lines:
+    named = ("query__domain__name", "query__qid", "passage__pid", "aspect__k", "label")
+    return _cases(here).order_by(*named, "pk").values_list(*named).iterator()
+
+
+def _next(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, Any]:
+    count = settings.get("next", 0)
+    if not count:
+        return {}
+    if not open_proposals(here.benchmark).exists():
+        return _left(None)
+    name = settings.get("name", "")
+    return _left(pool_next(benchmark=here.benchmark, count=count, name=name, actor=here.actor))
+
+
+def _missing(here: Here, runs: Sequence[Any]) -> Lines:
+    """How the find grows and what is thin, as the page of holes tells it; the next labels."""
+    sheet = sheets.latest(here.benchmark, here.ranked)
+    for table in [all_growth(sheet), *aspect_tables(sheet)] if sheet else ():
+        for row in table.rows:
+            yield [cell.value for cell in row]
+    yield from _pairs(here, runs)
+
+
+def _queries_wait(states: Sequence[str], words: str) -> Callable[[Here, Settings], str]:
+    def waits(here: Here, settings: Settings) -> str:
+        total = Query.objects.in_benchmark(here.benchmark).filter(domain__is_ready=True).count()
+        rows = Assignment.objects.in_benchmark(here.benchmark)
+        done = rows.filter(state__in=states).count()
+        wanted = settings.get("share", 1.0)
+        if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 <= wanted <= 1:
+            raise Refused("share is a number from 0 to 1.")
+        if done >= round(wanted * total, 6):  # .28 * 25 is more than 7
+            return ""
+        return f"experts: {done:,} of {total:,} queries are {words}, {wanted:.0%} are wanted"
+
+    return waits
+
+
+def _annotated(here: Here, runs: Sequence[Any]) -> Lines:
+    own = Aspect.objects.filter(query__domain__benchmark=here.benchmark, removed_at=None)
+    rows = own.order_by("query__domain__name", "query__qid", "k", "pk")
+    lines = rows.values_list("query__domain__name", "query__qid", "k", "content", "weight")
+    return ([*row[:-1], float(row[-1])] for row in lines.iterator())
+
+
+LABELLING = {
+    "pool": Kind(_pool, lambda here, settings, runs: _left(runs[0].pool), _pairs),
+    "filter": Kind(leave=_filtered, lines=_pairs, **_run_of("filter")),
+    "debate": Kind(leave=_debated, lines=_verdicts, **_run_of("")),
+    "people": Kind(lines=_decided, waits=_people_wait),
+    "holes": Kind(leave=_next, lines=_missing),
+    "aspects": Kind(lines=_annotated, waits=_queries_wait(HANDED_IN, "submitted")),
+    "review": Kind(
+        lines=_annotated,
+        waits=_queries_wait((WorkState.ACCEPTED, WorkState.ANSWERED), "accepted"),
+    ),
+}
