@@ -43,3 +43,4 @@ from evaluation.training.models import (
     TrainingItem,
     TrainingRun,
 )
+from evaluation.transfer.models import Transfer, TransferKind
