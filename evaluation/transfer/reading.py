@@ -21,6 +21,7 @@ import orjson
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection, transaction
+from django.db.backends.base.operations import BaseDatabaseOperations
 from django.db.models import ProtectedError
 from django.utils import timezone
 
@@ -255,6 +256,7 @@ _OWN: Final = {
 
 def forget(run: Transfer) -> None:
     """Take away everything that an import wrote which is not published."""
+    run.refresh_from_db(fields=["made"])
     benchmark, made = run.benchmark, run.made
     with transaction.atomic():
         delete_rows(benchmark)
@@ -341,8 +343,7 @@ def _check_value(field: Any, kind: str, value: Any, named: str) -> None:
     if not _is_of_kind(kind, value):
         raise Refused(f"{named} holds {str(value)[:40]!r}, which is no {kind.partition('.')[0]}.")
     if kind == "int":
-        low, high = connection.ops.integer_field_range(field.get_internal_type())
-        low, high = (-(2**63) if low is None else low), (2**63 - 1 if high is None else high)
+        low, high = BaseDatabaseOperations.integer_field_ranges[field.get_internal_type()]
         if not low <= value <= high:
             raise Refused(f"{named}: {value} is too large or too small a number.")
     if isinstance(value, str):

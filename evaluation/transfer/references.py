@@ -17,6 +17,8 @@ Change: TypeAlias = Callable[[str, Any], Any]
 PERSON: Final = "auth.User"
 # A text that begins with what it is about: `debate:12:r1:A`.
 NAMED: Final = "named"
+# What opened a case that nothing is known of any more: it is named by the case itself.
+GONE: Final = "gone"
 # The request hash of a call.
 HASH: Final = "hash"
 
@@ -169,6 +171,7 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
     "expansion": ("corpus.ExpansionItem",),
     "expansion run ": ("corpus.ExpansionRun",),
     "expansion-search": ("corpus.ExpansionRun",),
+    GONE: (_CASE,),
     "grade run ": ("evaluation.GradeRun",),
     "hint": ("debate.Hint",),
     "hint run ": (_HINTS,),
@@ -258,6 +261,14 @@ def _named(text: str, key: Change) -> str:
         if parts[at].isascii() and parts[at].isdigit():
             parts[at] = str(key(target, int(parts[at])))
     return head + ":".join(parts)
+
+
+def leads_somewhere(name: str) -> bool:
+    """Whether a name, as `change` left it, says what it is about."""
+    found = _NAME.fullmatch(name)
+    if found is None or found[1] not in NAMES:
+        return False
+    return "0" not in found[2].split(":")[: len(NAMES[found[1]])]
 
 
 def of_event(verb: str, data: Any, *, key: Change, hashed: Callable[[str], str]) -> Any:

@@ -169,6 +169,12 @@ class Lines:
         at = list(part.table.columns).index("link")
         values[at] = ALTERED if found["case_id"] in self._altered else ""
 
+    def case(self, part: Part, found: Mapping[str, Any], values: list[Any]) -> None:
+        """An origin that is gone is named by the case: no two of an installation are equal."""
+        at = list(part.table.columns).index("origin")
+        if not references.leads_somewhere(values[at]):
+            values[at] = f"{references.GONE}:{self._number(part.label, found[part.key])}"
+
     def event(self, part: Part, found: Mapping[str, Any], values: list[Any]) -> None:
         """Its scope begins with the slug; what it is about, and what it tells."""
         columns = list(part.table.columns)
@@ -188,6 +194,7 @@ class Lines:
 
 
 _OWN: Final = {
+    "annotate.EscalationCase": Lines.case,
     "annotate.Vote": Lines.vote,
     "evaluation.ChainStep": Lines.step,
     "kit.Event": Lines.event,
