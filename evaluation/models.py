@@ -43,4 +43,4 @@ from evaluation.training.models import (
     TrainingItem,
     TrainingRun,
 )
-from evaluation.transfer.models import Transfer, TransferKind
+from evaluation.transfer.models import MergeConflict, Transfer, TransferKind

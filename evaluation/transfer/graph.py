@@ -28,7 +28,7 @@ Kind: TypeAlias = type[models.Model]
 _OF_INSTALLATION: Final = "of the installation and of no benchmark"
 _WHO: Final = "who people are and how they sign in: people travel as pseudonyms"
 _PLACES: Final = "places in a benchmark are given anew by its admins"
-_SECRET: Final = "holds a secret and an address of this installation"
+_HOLDS_KEYS: Final = "holds a secret and an address of this installation"
 LEFT_OUT: Final[dict[str, str]] = {
     "auth.Permission": _OF_INSTALLATION,
     "auth.Group_permissions": _OF_INSTALLATION,
@@ -55,8 +55,8 @@ LEFT_OUT: Final[dict[str, str]] = {
     "corpus.Membership_domains": _PLACES,
     "corpus.Invitation": _PLACES,
     "corpus.Invitation_domains": _PLACES,
-    "corpus.Webhook": _SECRET,
-    "corpus.Delivery": _SECRET,
+    "corpus.Webhook": _HOLDS_KEYS,
+    "corpus.Delivery": _HOLDS_KEYS,
     "corpus.PassageIndexRun": "the text index is made anew",
     "evaluation.Transfer": "the writing and reading of such files itself",
 }

@@ -115,7 +115,9 @@ class Copy:
             if part.kind is not Benchmark:  # its own row is that which the run stands on
                 self._step(len(lines))
         if number != self._rows[part.label]:
-            raise Refused(f"{part.label}: {self._rows[part.label]:,} rows are listed, {number:,} there.")
+            raise Refused(
+                f"{part.label}: {self._rows[part.label]:,} rows are listed, {number:,} there."
+            )
 
     def _step(self, rows: int) -> None:
         """So many more rows are in. Raises LostLease where the import was stopped."""
@@ -349,7 +351,11 @@ def _check_value(field: Any, kind: str, value: Any, named: str) -> None:
     if isinstance(value, str):
         if "\x00" in value or "\\u0000" in value:
             raise Refused(f"{named} holds a NUL, which PostgreSQL takes in no text.")
-        if field.get_internal_type() in _TEXT and field.max_length and len(value) > field.max_length:
+        if (
+            field.get_internal_type() in _TEXT
+            and field.max_length
+            and len(value) > field.max_length
+        ):
             raise Refused(f"{named} is {len(value):,} signs long, of {field.max_length:,} at most.")
     if field.choices and value != "" and value not in {key for key, _ in field.flatchoices}:
         raise Refused(f"{named}: {str(value)[:40]!r} is none of its values.")
@@ -437,7 +443,9 @@ def check_layout(reader: Reader, columns: dict[str, dict[str, str]]) -> None:
             raise Refused(f"{name}: rows are missing, or stand there twice.")
         found[table] = last
     if wrong := [name for name in counts if counts[name] != found[name]]:
-        raise Refused(f"{wrong[0]}: {counts[wrong[0]]:,} rows are listed, {found[wrong[0]]:,} there.")
+        raise Refused(
+            f"{wrong[0]}: {counts[wrong[0]]:,} rows are listed, {found[wrong[0]]:,} there."
+        )
 
 
 def _piece(name: str) -> tuple[str, int, int]:

@@ -17,7 +17,7 @@ Change: TypeAlias = Callable[[str, Any], Any]
 PERSON: Final = "auth.User"
 # A text that begins with what it is about: `debate:12:r1:A`.
 NAMED: Final = "named"
-# What opened a case that nothing is known of any more: it is named by the case itself.
+# What opened a case where that is not here: it is named by the case itself.
 GONE: Final = "gone"
 # The request hash of a call.
 HASH: Final = "hash"
@@ -208,9 +208,7 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
 _NAME: Final = re.compile(r"([^:0-9]+):?(.*)", re.DOTALL)
 
 
-def change(
-    rule: Rule, value: Any, *, key: Change, hashed: Callable[[str], str]
-) -> Any:
+def change(rule: Rule, value: Any, *, key: Change, hashed: Callable[[str], str]) -> Any:
     """The value with what its rule finds changed: keys by `key`, hashes of requests by `hashed`.
 
     What has another shape than the rule says stays as it is: JSON of earlier versions, or hostile.
@@ -221,7 +219,7 @@ def change(
         return _named(value, key) if isinstance(value, str) else value
     if rule == HASH:
         return hashed(value) if isinstance(value, str) and value else value
-    if type(value) is int and value or rule == PERSON and isinstance(value, str):
+    if (type(value) is int and value) or (rule == PERSON and isinstance(value, str)):
         return key(rule, value)
     if isinstance(value, str) and value.isascii() and value.isdigit():
         return str(key(rule, int(value)))
@@ -279,6 +277,4 @@ def of_event(verb: str, data: Any, *, key: Change, hashed: Callable[[str], str])
 
 def of_works(works: Any, *, key: Change) -> Any:
     """The same for the runs of a step of a chain, each as [model, key]."""
-    return [
-        [label, key(str(label), pk)] if type(pk) is int else [label, pk] for label, pk in works
-    ]
+    return [[label, key(str(label), pk)] if type(pk) is int else [label, pk] for label, pk in works]

@@ -106,7 +106,9 @@ class Reader:
         if made != FORMAT:
             raise Refused(f"{path} was made by a newer version of Assay.")
         if found != kind:
-            raise Refused(f"{path} is no {_WORDS[kind]}, but a {_WORDS.get(found, 'another file')}.")
+            raise Refused(
+                f"{path} is no {_WORDS[kind]}, but a {_WORDS.get(found, 'another file')}."
+            )
 
     @property
     def names(self) -> list[str]:
@@ -124,7 +126,9 @@ class Reader:
         infos = self._zip.infolist()
         for each in infos:
             if each.filename.startswith("tables/") and each.file_size > _MOST_BYTES:
-                raise Refused(f"{path}: {_place(each.filename)} unpack to {each.file_size:,} bytes.")
+                raise Refused(
+                    f"{path}: {_place(each.filename)} unpack to {each.file_size:,} bytes."
+                )
         whole = sum(each.file_size for each in infos)
         if whole > _MOST_BYTES and whole > _MOST_RATIO * path.stat().st_size:
             raise Refused(f"{path} would unpack to {whole:,} bytes, which no rows do.")

@@ -116,7 +116,16 @@ def test_the_file_names_nobody_and_holds_no_secret(world: SimpleNamespace, file:
     with zipfile.ZipFile(file) as archive:
         content = b"\n".join(archive.read(name) for name in archive.namelist())
     # The others are called as their roles, which the record tells.
-    for word in (b"outsider", b"spare", b"stranger", b"ann@garden.test", b"Owl", b"hook.test", b"host:7", str(file.parent).encode()):
+    for word in (
+        b"outsider",
+        b"spare",
+        b"stranger",
+        b"ann@garden.test",
+        b"Owl",
+        b"hook.test",
+        b"host:7",
+        str(file.parent).encode(),
+    ):
         assert word not in content
     assert file.stat().st_mode & 0o077 == 0
 
@@ -216,7 +225,9 @@ def test_what_is_no_file_of_a_benchmark_is_refused(world: SimpleNamespace, file:
         at = archive.getinfo("tables/corpus.Benchmark/0000000001-0000000001.jsonl")
     at = at.header_offset + len(at.filename) + 40
     file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-    with pytest.raises(Refused, match=r"is damaged, or no file of a benchmark: corpus.Benchmark, rows 1 to 1"):
+    with pytest.raises(
+        Refused, match=r"is damaged, or no file of a benchmark: corpus.Benchmark, rows 1 to 1"
+    ):
         services.open_file(file)
     for member, words in (
         ("auth.User", "auth.User is no table of a benchmark"),
