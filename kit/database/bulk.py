@@ -62,7 +62,7 @@ def reserve_block(model: type[models.Model], count: int) -> int:
         if connection.vendor == "sqlite":
             (first,) = reserve_keys(model, 1)
             cursor.execute("DELETE FROM sqlite_sequence WHERE name = %s", [model._meta.db_table])
-            values = [model._meta.db_table, first + count - 1]
+            values: list[str | int] = [model._meta.db_table, first + count - 1]
             cursor.execute("INSERT INTO sqlite_sequence VALUES (%s, %s)", values)
             return first
         while True:  # others may draw numbers in between; those between are lost, which is no harm
