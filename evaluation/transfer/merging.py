@@ -224,7 +224,7 @@ class _OfQuery:
             rows = Passage.objects.filter(domain=self.ours.domain_id, pid=theirs.pid)
             same = [each for each in rows.select_related("version") if each.text == theirs.text]
             best = [each for each in same if each.version.name == theirs.version.name]
-            found = (best or same or [None])[0]
+            found = next(iter(best or same), None)
             if found is None and not rows.exists() and theirs.document is not None:
                 found = self._bring(theirs, theirs.document)
             self._passages[key] = found
@@ -328,7 +328,6 @@ class _OfQuery:
             review = self._led(Review, point.review_id)
             if (Review, point.review_id) in self._new:
                 passage = self._passage(point.passage_id) if point.passage_id else None
-                point.created_at = review.created_at
                 self._add_plain(
                     point, review=review, aspect=self._led(Aspect, point.aspect_id), passage=passage
                 )

@@ -22,7 +22,7 @@ from corpus.models import Benchmark, Role, Status, VersionState
 from corpus.texts.indexing import request_index
 from evaluation.background import failures_in_row
 from evaluation.transfer import reading, writing
-from evaluation.transfer.graph import schema
+from evaluation.transfer.graph import parts_of, schema
 from evaluation.transfer.merging import Merge
 from evaluation.transfer.models import Choice, MergeConflict, Transfer, TransferKind
 from kit import audit
@@ -321,7 +321,7 @@ def _check_slug(slug: str) -> None:
 
 def _refuse_half_cleaned(benchmark: Benchmark) -> None:
     """A cleaning by rules keeps its figures with its parts until it is done."""
-    for part in writing.parts_of(benchmark):
+    for part in parts_of(benchmark):
         if issubclass(part.kind, TrackedRun):
             paused = part.rows.filter(status=RunStatus.PAUSED)
             groups = RunGroup.objects.filter(
