@@ -41,6 +41,7 @@ from corpus.models import (
     Status,
 )
 from corpus.pages.services import growing_version
+from corpus.texts.indexing import Pace
 from evaluation.transfer import references
 from evaluation.transfer.models import Choice, ConflictKind, MergeConflict
 from evaluation.transfer.writing import pseudonyms
@@ -94,15 +95,19 @@ class Merge:
     def run(self, step: Callable[[int, int], object] = lambda *_: None) -> Told:
         """Every query after the other, each in a transaction of its own."""
         rows = Query.objects.filter(domain__benchmark=self.there).select_related("domain")
-        total = rows.count()
-        for done, theirs in enumerate(rows.order_by("pk").iterator(chunk_size=100), start=1):
+        # No cursor stays open: SQLite would keep what it saw, and refuse to write after others.
+        keys = list(rows.order_by("pk").values_list("pk", flat=True))
+        pace = Pace(1)
+        for done, key in enumerate(keys, start=1):
+            theirs = rows.get(pk=key)
             ours = self._query(theirs)
             if ours is not None:
-                with transaction.atomic():
+                of_query = _OfQuery(self, ours, theirs)
+                with pace.writing():
                     lock_queries([ours.pk])
-                    _OfQuery(self, ours, theirs).merge()
+                    of_query.merge()
                     transaction.set_rollback(self._is_trial)
-            step(done, total)
+            step(done, len(keys))
         return self.report
 
     def _query(self, theirs: Query) -> Query | None:
@@ -174,6 +179,7 @@ class _OfQuery:
         # What is here of a row there, by model and key.
         self._here: dict[tuple[type[models.Model], int], Any] = {}
         self._new: set[tuple[type[models.Model], int]] = set()
+        self._find_passages()
 
     def merge(self) -> None:
         """All kinds, what others lead to first."""
@@ -217,15 +223,32 @@ class _OfQuery:
     def _led(self, kind: type[models.Model], key: int | None) -> Any:
         return self._here.get((kind, key)) if key else None
 
+    def _find_passages(self) -> None:
+        """The passages that rows are about: of the same id and text here."""
+        named: set[int | None] = set()
+        for kind, query in (
+            (Judgment.objects.exclude(source=Source.ORIGINAL), "query"),
+            (SupportLabel.objects.all(), "aspect__query"),
+            (GoldPassage.objects.all(), "query"),
+            (EscalationCase.objects.all(), "query"),
+            (ReviewPoint.objects.all(), "review__query"),
+        ):
+            named |= {*kind.filter(**{query: self.theirs}).values_list("passage", flat=True)}
+        theirs = Passage.objects.filter(pk__in=named - {None}).select_related("version", "document")
+        self._theirs = {each.pk: each for each in theirs}
+        pids = {each.pid for each in self._theirs.values()}
+        ours = Passage.objects.filter(domain=self.ours.domain_id, pid__in=pids)
+        self._by_pid = _by(ours.select_related("version").order_by("pk"), lambda each: each.pid)
+
     def _passage(self, key: int) -> Passage | None:
-        """The same passage here: of this id and text, or brought where an expert collected it."""
+        """The same passage here, or brought where an expert collected it."""
         if key not in self._passages:
-            theirs = Passage.objects.select_related("version", "document").get(pk=key)
-            rows = Passage.objects.filter(domain=self.ours.domain_id, pid=theirs.pid)
-            same = [each for each in rows.select_related("version") if each.text == theirs.text]
+            theirs = self._theirs[key]
+            rows = self._by_pid[theirs.pid]
+            same = [each for each in rows if each.text == theirs.text]
             best = [each for each in same if each.version.name == theirs.version.name]
             found = next(iter(best or same), None)
-            if found is None and not rows.exists() and theirs.document is not None:
+            if found is None and not rows and theirs.document is not None:
                 found = self._bring(theirs, theirs.document)
             self._passages[key] = found
         return self._passages[key]

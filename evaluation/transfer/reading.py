@@ -28,6 +28,7 @@ from django.utils import timezone
 from annotate.voting.models import Vote
 from corpus.benchmarks.archive import delete_rows
 from corpus.models import Benchmark
+from corpus.texts.indexing import Pace
 from evaluation.transfer import references, writing
 from evaluation.transfer.graph import Part, is_person, parts_of
 from evaluation.transfer.models import Transfer, TransferKind
@@ -60,7 +61,7 @@ class Copy:
         self._first: dict[str, int] = {}
         self._people: dict[str, int] = {}
         self._made: list[int] = []
-        self._done = 0
+        self._done, self._pace = 0, Pace(1)
 
     def load(self) -> Transfer:
         """Write everything; the run of the hidden benchmark. Raises Refused, and leaves nothing."""
@@ -108,7 +109,7 @@ class Copy:
     def _write(self, part: Part) -> None:
         number = 0
         for place, lines in self._reader.pieces(part.label):
-            with transaction.atomic():
+            with self._pace.writing():
                 rows = [self._row(part, number + at, line) for at, line in enumerate(lines, 1)]
                 tables.load_rows(part.numbered, place, rows)
             number += len(lines)

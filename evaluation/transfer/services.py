@@ -264,10 +264,17 @@ def carry_out(run: Transfer) -> None:
         return
     with failures_in_row(run, broken="This ended because of a fault in the program."):
         path = place_of(run)
+        total = 0
         with Heartbeat(run) as heartbeat:
+
+            def step(done: int, of: int) -> None:
+                nonlocal total
+                total = of
+                heartbeat.step(done, of)
+
             if run.kind == TransferKind.EXPORT:
                 path.unlink(missing_ok=True)  # of a claim that died
-                manifest = write_file(benchmark=run.benchmark, path=path, step=heartbeat.step)
+                manifest = write_file(benchmark=run.benchmark, path=path, step=step)
                 made: dict[str, Any] = {"digest": manifest["digest"], "size": path.stat().st_size}
             else:
                 person = run.made.get("apply")
@@ -276,10 +283,10 @@ def carry_out(run: Transfer) -> None:
                     path=path,
                     actor=User.objects.filter(pk=person or 0).first(),
                     is_trial="apply" not in run.made,
-                    step=heartbeat.step,
+                    step=step,
                 )
                 made = {"report": report, "digest": report["digest"]}
-        run.finish(**made)
+        run.finish(**made, done=total, total=total)
 
 
 def place_of(run: Transfer) -> Path:

@@ -34,8 +34,7 @@ class MergeForm(forms.Form):
 
     upload = forms.FileField(
         label="File",
-        help_text="As `export_benchmark --everything` or this page wrote it there. First you are "
-        "shown what would come of it.",
+        help_text="As this page wrote it there. First you are shown what would come of it.",
     )
 
 
