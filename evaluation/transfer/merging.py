@@ -234,7 +234,9 @@ class _OfQuery:
             (ReviewPoint.objects.all(), "review__query"),
         ):
             named |= {*kind.filter(**{query: self.theirs}).values_list("passage", flat=True)}
-        theirs = Passage.objects.filter(pk__in=named - {None}).select_related("version", "document")
+        theirs = Passage.objects.filter(pk__in=[key for key in named if key]).select_related(
+            "version", "document"
+        )
         self._theirs = {each.pk: each for each in theirs}
         pids = {each.pid for each in self._theirs.values()}
         ours = Passage.objects.filter(domain=self.ours.domain_id, pid__in=pids)

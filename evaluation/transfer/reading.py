@@ -36,7 +36,7 @@ from evaluation.transfer.references import PERSON
 from kit.account.people import is_pseudonym, stand_in
 from kit.backup import tables
 from kit.backup.archive import Reader
-from kit.database.bulk import bulk_loading, reserve_block
+from kit.database.bulk import bulk_loading, one_writer_at_a_time, reserve_block
 from kit.errors import Refused
 from kit.models import Event
 from kit.runs.heartbeat import Heartbeat
@@ -77,7 +77,11 @@ class Copy:
             )
             self.run.claim()
         try:
-            with bulk_loading(), Heartbeat(self.run) as self._heartbeat:
+            with (
+                connection.constraint_checks_disabled(),
+                bulk_loading(),
+                Heartbeat(self.run) as self._heartbeat,
+            ):
                 for part in parts[1:]:
                     self._load(part)
                 self._finish()
@@ -98,7 +102,9 @@ class Copy:
     # A table after the other.
 
     def _load(self, part: Part) -> None:
-        if part.leads_to_itself:  # in one transaction: rows lead to later ones
+        # Rows that lead to later ones come in one transaction; on SQLite others would wait for it,
+        # and nothing looks at foreign keys here: each leads to a row that is counted.
+        if part.leads_to_itself and not one_writer_at_a_time():
             with transaction.atomic():
                 self._write(part)
         else:
@@ -109,8 +115,8 @@ class Copy:
     def _write(self, part: Part) -> None:
         number = 0
         for place, lines in self._reader.pieces(part.label):
+            rows = [self._row(part, number + at, line) for at, line in enumerate(lines, 1)]
             with self._pace.writing():
-                rows = [self._row(part, number + at, line) for at, line in enumerate(lines, 1)]
                 tables.load_rows(part.numbered, place, rows)
             number += len(lines)
             if part.kind is not Benchmark:  # its own row is that which the run stands on
@@ -289,19 +295,17 @@ def _sha256(path: Path, *, is_packed: bool) -> str:
 
 def _seal_votes(benchmark: Benchmark) -> None:
     """Chain the votes under the key of this server; those that were altered stay so."""
-    votes = Vote.objects.filter(case__query__domain__benchmark=benchmark).order_by("case", "pk")
+    rows = Vote.objects.filter(case__query__domain__benchmark=benchmark).order_by("case", "pk")
+    keys = list(rows.values_list("pk", flat=True))
     earlier: tuple[int, str] = 0, ""
-    sealed: list[Vote] = []
-    for vote in votes.iterator(chunk_size=_VOTES):
-        before = earlier[1] if earlier[0] == vote.case_id else None
-        if vote.link != writing.ALTERED:
-            vote.link = vote.link_after(before)
-            sealed.append(vote)
-        earlier = vote.case_id, vote.link
-        if len(sealed) >= _VOTES:
-            Vote.objects.bulk_update(sealed, ["link"])
-            sealed = []
-    Vote.objects.bulk_update(sealed, ["link"])
+    for start in range(0, len(keys), _VOTES):
+        sealed: list[Vote] = []
+        for vote in rows.filter(pk__in=keys[start : start + _VOTES]):
+            if vote.link != writing.ALTERED:
+                vote.link = vote.link_after(earlier[1] if earlier[0] == vote.case_id else None)
+                sealed.append(vote)
+            earlier = vote.case_id, vote.link
+        Vote.objects.bulk_update(sealed, ["link"])
 
 
 # What a row of a file may hold.
