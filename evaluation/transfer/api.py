@@ -28,7 +28,7 @@ class TransferSerializer(serializers.ModelSerializer):
         fields = [*RUN_FIELDS, "kind", "digest", "size", "report"]
 
 
-class MergeSerializer(serializers.Serializer):
+class MergeFileSerializer(serializers.Serializer):
     """A file of this benchmark from another installation."""
 
     file = serializers.FileField()
@@ -71,11 +71,11 @@ class Transfers(ViewSetMixin, Route):
         return Response(TransferSerializer(run).data, status=202)
 
     @extend_schema(
-        request={"multipart/form-data": MergeSerializer}, responses={202: TransferSerializer}
+        request={"multipart/form-data": MergeFileSerializer}, responses={202: TransferSerializer}
     )
     def merge(self, request: Request, slug: str) -> Response:
         """Sending a file to be merged: what would come of it is said first."""
-        access, given = self.access(), self.read(MergeSerializer)
+        access, given = self.access(), self.read(MergeFileSerializer)
         run = verbs.start_merge(benchmark=access.benchmark, upload=given["file"], actor=access.user)
         return Response(TransferSerializer(run).data, status=202)
 
