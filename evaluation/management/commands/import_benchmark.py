@@ -56,9 +56,11 @@ class Command(VerbCommand):
         )
 
 
-def _named(username: str) -> User | None:
+def _named(username: str) -> User:
     if not username:
-        return None
+        raise Refused(
+            "Name who becomes its admin here: --admin USERNAME. Nobody else would see it."
+        )
     user = User.objects.filter(username=username, is_active=True).first()
     if user is None:
         raise Refused(f"Nobody here is called {username}.")

@@ -277,4 +277,6 @@ def test_commands_say_what_they_did(world: SimpleNamespace, tmp_path: Path) -> N
         Judgment.objects.filter(query__domain__benchmark=world.benchmark).count()
     )
     with pytest.raises(Exception, match="There is a benchmark copy already"):
-        call_command("import_benchmark", path, slug="copy", stdout=out)
+        call_command("import_benchmark", path, slug="copy", admin="stranger", stdout=out)
+    with pytest.raises(Exception, match="Name who becomes its admin here"):
+        call_command("import_benchmark", path, slug="more", stdout=out)
