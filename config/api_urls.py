@@ -76,4 +76,5 @@ urlpatterns = [
     path("", include("evaluation.judges.api")),
     path("", include("evaluation.training.api")),
     path("", include("evaluation.support.api")),
+    path("", include("evaluation.transfer.api")),
 ]

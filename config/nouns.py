@@ -58,5 +58,9 @@ NOUNS: dict[str, tuple[str, str]] = {
     "evaluation.pipelines": ("Pipelines", "Retrieval as several runs, and methods by retrievers."),
     "evaluation.judges": ("Judges", "Cards of judges, and TREC AutoJudge's files."),
     "evaluation.support": ("Support", "Whether answers are supported by what they cite."),
+    "evaluation.transfer": (
+        "Files and merging",
+        "The whole benchmark as a file, and others' labels of it.",
+    ),
     "evaluation.releases": ("Releases", "Drafts and final releases, and pushing them."),
 }

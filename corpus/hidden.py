@@ -47,6 +47,8 @@ HIDDEN: Final[dict[str, tuple[str, ...]]] = {
         *("leaderboard-versions-query", "leaderboard-versions-matched"),
         *("candidates", "candidate", "api-candidates", "api-candidate", "api-machine-gold"),
         *("release-file", "release-archive", "release-diff"),
+        *("transfer-file", "transfers", "transfer", "api-transfer-file", "api-transfer"),
+        *("api-transfers", "api-merge-conflicts"),
         *("judges-file", "api-judges-file"),
         *("api-release-file", "api-release-archive", "api-release-diff"),
     ),

@@ -130,6 +130,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("Quotas", "quotas", _admins),
         Page("Webhooks", "webhooks", _admins),
         Page("Record", "record", _admins),
+        Page("Files and merging", "transfers", _admins),
         Page("Archive", "archive", _admins),
     ),
 }

@@ -46,5 +46,8 @@ def _forget_releases(benchmark: "Benchmark", **_: object) -> None:
     from django.conf import settings
     from django.db import transaction
 
+    from evaluation.transfer.services import forget_files
+
+    forget_files(benchmark)
     folder = Path(settings.RELEASES) / benchmark.slug
     transaction.on_commit(lambda: shutil.rmtree(folder, ignore_errors=True))

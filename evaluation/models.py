@@ -44,3 +44,4 @@ from evaluation.training.models import (
     TrainingItem,
     TrainingRun,
 )
+from evaluation.transfer.models import MergeConflict, Transfer, TransferKind

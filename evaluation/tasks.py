@@ -19,6 +19,7 @@ from evaluation.models import (
     ScoreSheet,
     SupportRun,
     TrainingRun,
+    Transfer,
 )
 from evaluation.pipelines import running as pipelines
 from evaluation.rag import grading
@@ -31,6 +32,7 @@ from evaluation.scores import sheets
 from evaluation.support import services as support
 from evaluation.training import services as training
 from evaluation.training.running import TrainingPump
+from evaluation.transfer import services as transfers
 from llm.drives import Drive
 
 
@@ -114,6 +116,14 @@ def make_training_data(run_id: int) -> None:
 def judge_support(run_id: int) -> None:
     """Take part in judging citations."""
     SUPPORT.take_part(run_id)
+
+
+@shared_task(name=Transfer.task_name)
+def transfer(run_id: int) -> None:
+    """Write or merge the file of a benchmark; delivered twice it does nothing the second time."""
+    run = Transfer.objects.select_related("benchmark").filter(pk=run_id).first()
+    if run is not None and run.claim():
+        transfers.carry_out(run)
 
 
 AGENTS = Drive(

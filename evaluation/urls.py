@@ -13,6 +13,7 @@ from evaluation.pipelines import views as pipelines
 from evaluation.published import views as published
 from evaluation.releases import views as releases
 from evaluation.reproduction import views as reproduction
+from evaluation.transfer import views as transfers
 
 _HERE = "b/<slug:slug>"
 _AGREED = f"{_HERE}/agreement"
@@ -23,6 +24,7 @@ _RELEASE = f"{_HERE}/releases/<int:pk>"
 _SINCE = f"{_RELEASE}/since/<int:older>"
 _PIPELINE = f"{_HERE}/pipelines/<int:pk>"
 _PUSH = f"{_HERE}/pushes/<int:pk>"
+_TRANSFERS = f"{_HERE}/transfers"
 urlpatterns = [
     path(f"{_HERE}/checklist/", checklist.checklist, name="checklist"),
     path(f"{_HERE}/find/", finding.find, name="find"),
@@ -74,6 +76,16 @@ urlpatterns = [
     *releases.PUSHES.paths(_PUSH),
     path(f"{_SINCE}/", releases.release_diff, name="release-diff"),
     path(f"{_SINCE}/changelog/", releases.release_changelog, name="release-changelog"),
+    path(f"{_TRANSFERS}/", transfers.transfers, name="transfers"),
+    path(f"{_TRANSFERS}/merge/", transfers.transfer_merge, name="transfer-merge"),
+    path(f"{_TRANSFERS}/<int:pk>/", transfers.transfer, name="transfer"),
+    path(f"{_TRANSFERS}/<int:pk>/file/", transfers.transfer_file, name="transfer-file"),
+    *transfers.RUNS.paths(f"{_TRANSFERS}/<int:pk>"),
+    path(
+        f"{_TRANSFERS}/conflicts/<int:pk>/",
+        transfers.conflict_choose,
+        name="merge-conflict",
+    ),
     path(f"{_RELEASE}/archive/", releases.release_archive, name="release-archive"),
     path(f"{_RELEASE}/files/<path:path>", releases.release_file, name="release-file"),
 ]

@@ -103,7 +103,7 @@ def delete(
         deleting.send(sender=None, benchmark=held)
         data = {"name": held.name, "backup": path.name}
         audit.record(actor=actor, verb=DELETE, target=held, scope=held.slug, data=data)
-        _delete_rows(held)
+        delete_rows(held)
         if connection.vendor == "sqlite":  # PostgreSQL looks by itself as it commits
             connection.check_constraints()
     return path
@@ -162,9 +162,12 @@ def _refuse_work(benchmark: Benchmark) -> None:
         raise Refused(f"Work waits or runs here ({listed}). Pause or cancel it, or let it end.")
 
 
-def _delete_rows(benchmark: Benchmark) -> None:
-    """In the caller's transaction. A row of another benchmark that leads here stops it: databases
-    look at foreign keys as it is committed."""
+def delete_rows(benchmark: Benchmark) -> None:
+    """Every row of it, in the caller's transaction.
+
+    A row of another benchmark that leads here stops it: databases look at foreign keys as it is
+    committed.
+    """
     Quota.objects.filter(scope=benchmark.slug).delete()
     for rows in rows_of(benchmark):
         if issubclass(rows.model, TrackedRun):

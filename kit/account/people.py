@@ -4,6 +4,7 @@ decided stays as it is.
 Superusers do it, and whoever has the terminal (`actor` None).
 """
 
+import re
 import secrets
 
 from django.contrib.auth.models import User
@@ -21,6 +22,7 @@ from kit.errors import Refused
 from kit.models import ApiToken, LinkRequest, ProviderIdentity, SecondFactor
 
 ERASED = "erased-"
+_PSEUDONYM = re.compile(rf"{ERASED}[0-9a-f]{{8,32}}")
 
 
 def deactivate(*, person: User, actor: User | None) -> None:
@@ -102,6 +104,24 @@ def erase(*, person: User, actor: User | None) -> str:
         held.save()
         audit.record(actor=actor, verb="erase account", target=held)
     return held.username
+
+
+def stand_in(name: str) -> User:
+    """The account of somebody of another installation, who is known by this pseudonym alone.
+
+    Like an erased one: nobody signs in to it, and nothing brings it back.
+    """
+    user = User.objects.filter(username=name).first()
+    if user is None:
+        user = User(username=name, is_active=False)
+        user.set_unusable_password()
+        user.save()
+    return user
+
+
+def is_pseudonym(name: str) -> bool:
+    """Whether an account of this name says of nobody who they are."""
+    return _PSEUDONYM.fullmatch(name) is not None
 
 
 def _set_active(person: User, actor: User | None, *, is_active: bool, verb: str) -> None:

@@ -19,10 +19,16 @@ import orjson
 from kit.errors import Refused
 
 FORMAT: Final = 1
+# What such a file holds: an installation, or one benchmark of it (evaluation/transfer).
+INSTALLATION, BENCHMARK = "installation", "benchmark"
+_WORDS: Final = {INSTALLATION: "backup", BENCHMARK: "file of a benchmark"}
+# Pieces are of a few megabytes, or of one row; rows shrink to a tenth, or a fiftieth of them.
+_MOST_BYTES: Final = 512 << 20
+_MOST_RATIO: Final = 200
 _MANIFEST: Final = "manifest.json"
 _BLANK: Final = b"0" * 64
 _BLOCK: Final = 1 << 20
-_PIECE = re.compile(r"tables/(\w+)/0*(\d+)-0*(\d+)\.jsonl")
+_PIECE = re.compile(r"tables/([\w.]+)/0*(\d+)-0*(\d+)\.jsonl")
 _BROKEN = (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError)
 
 
@@ -86,20 +92,46 @@ class Writer:
 class Reader:
     """A backup that was read through and found as it was written."""
 
-    def __init__(self, path: Path) -> None:
-        """Raises Refused, with the places that are damaged, or for what is no backup."""
+    def __init__(self, path: Path, kind: str = INSTALLATION) -> None:
+        """Raises Refused, with the places that are damaged, or for what is no such file."""
         if not _is_sealed(path):
-            raise Refused(f"{path} is damaged, or no backup: {'; '.join(_damaged(path))}.")
-        self._zip = ZipFile(path)
-        self.manifest: dict[str, Any] = orjson.loads(self._zip.read(_MANIFEST))
-        if self.manifest["format"] != FORMAT:
+            raise Refused(f"{path} is damaged, or no {_WORDS[kind]}: {'; '.join(_damaged(path))}.")
+        try:
+            self._zip = ZipFile(path)
+            self._check_sizes(path)
+            self.manifest: dict[str, Any] = orjson.loads(self._zip.read(_MANIFEST))
+            made, found = self.manifest["format"], self.manifest.get("kind", INSTALLATION)
+        except (*_BROKEN, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Refused(f"{path} is no {_WORDS[kind]}: {_MANIFEST} cannot be read.") from error
+        if made != FORMAT:
             raise Refused(f"{path} was made by a newer version of Assay.")
+        if found != kind:
+            raise Refused(
+                f"{path} is no {_WORDS[kind]}, but a {_WORDS.get(found, 'another file')}."
+            )
+
+    @property
+    def names(self) -> list[str]:
+        """Everything in it, by name."""
+        return self._zip.namelist()
 
     def pieces(self, table: str) -> Iterator[tuple[str, list[bytes]]]:
         """The rows of a table in their order, with the place at which they stand."""
         for name in self._zip.namelist():
             if (found := _PIECE.fullmatch(name)) and found[1] == table:
                 yield _place(name), self._zip.read(name).split(b"\n")
+
+    def _check_sizes(self, path: Path) -> None:
+        """Raises Refused for a file that would unpack to far more than rows ever did."""
+        infos = self._zip.infolist()
+        for each in infos:
+            if each.filename.startswith("tables/") and each.file_size > _MOST_BYTES:
+                raise Refused(
+                    f"{path}: {_place(each.filename)} unpack to {each.file_size:,} bytes."
+                )
+        whole = sum(each.file_size for each in infos)
+        if whole > _MOST_BYTES and whole > _MOST_RATIO * path.stat().st_size:
+            raise Refused(f"{path} would unpack to {whole:,} bytes, which no rows do.")
 
     def files(self) -> Iterator[tuple[str, BinaryIO]]:
         """The files by their names, each of which stays below any folder that it is put into."""

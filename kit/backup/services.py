@@ -37,7 +37,7 @@ def back_up(path: Path, *, with_files: bool = True, say: Say = lambda _: None) -
         raise Refused(f"{path} is there already. Name a new file.")
     writer = archive.Writer(path)
     try:
-        with _snapshot() as there:
+        with snapshot() as there:
             loader = MigrationLoader(there)
             listed = [_add(writer, there, table, say) for table in tables.tables_of(there, loader)]
         # After the rows' moment: what they point to was there, and may be gone by now.
@@ -104,7 +104,7 @@ def restore(path: Path, *, keep_version: bool = False, say: Say = lambda _: None
 
 
 @contextmanager
-def _snapshot() -> Iterator[BaseDatabaseWrapper]:
+def snapshot() -> Iterator[BaseDatabaseWrapper]:
     """A connection of its own that sees one moment and keeps nobody from writing."""
     there = connection.copy()
     if there.vendor == "sqlite":

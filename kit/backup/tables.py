@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -83,13 +83,14 @@ def tables_of(there: BaseDatabaseWrapper, loader: MigrationLoader) -> list[Table
 
 
 def _table(kind: type[models.Model]) -> Table:
-    columns = {str(each.column): _kind(each) for each in kind._meta.concrete_fields}
+    columns = {str(each.column): kind_of(each) for each in kind._meta.concrete_fields}
     return Table(kind._meta.db_table, str(cast(Any, kind._meta.pk).column), columns)
 
 
-def _kind(field: Any) -> str:
+def kind_of(field: Any) -> str:
+    """The kind of a column's values, as _KINDS and `decimal.PLACES` name it."""
     if field.remote_field is not None:
-        return _kind(field.target_field)
+        return kind_of(field.target_field)
     # Its own subclasses (EmailField) say which of Django's types they are.
     if (name := field.get_internal_type()) == "DecimalField":
         return f"decimal.{field.decimal_places}"
@@ -125,17 +126,27 @@ class Digest:
         return self._sha256.hexdigest()
 
 
-def rows_of(there: BaseDatabaseWrapper, table: Table) -> Iterator[tuple[Sequence[Any], bytes]]:
-    """The rows in the order of their keys, with the line of each; few are in memory at once."""
+def rows_of(
+    there: BaseDatabaseWrapper, table: Table, within: models.QuerySet[Any] | None = None
+) -> Iterator[tuple[Sequence[Any], bytes]]:
+    """The rows in the order of their keys, with the line of each; few are in memory at once.
+
+    `within` holds those of the table that are wanted, by default all.
+    """
     quote = there.ops.quote_name
     names = ", ".join(map(quote, table.columns))
     is_text = table.columns[table.key] == "text" and there.vendor == "postgresql"
     order = quote(table.key) + (' COLLATE "C"' if is_text else "")
     changes = table.changes(_out(there.vendor, table))
     size = 50
+    where, values_of_where = "", ()
+    if within is not None:
+        inner, values_of_where = within.order_by().values(table.key).query.sql_with_params()
+        where = f" WHERE {quote(table.key)} IN ({inner})"
     with there.chunked_cursor() as cursor:
-        # Names come from the models, and there are no values.
-        cursor.execute(f"SELECT {names} FROM {quote(table.name)} ORDER BY {order}")  # noqa: S608
+        # Names come from the models, and the values of `within` go through the driver.
+        select = f"SELECT {names} FROM {quote(table.name)}{where} ORDER BY {order}"  # noqa: S608
+        cursor.execute(select, values_of_where or None)
         while found := cursor.fetchmany(size):
             length = 0
             for row in found:
@@ -162,12 +173,21 @@ def pieces_of(there: BaseDatabaseWrapper, table: Table, digest: Digest) -> Itera
         yield lines
 
 
+def line_of(values: Sequence[Any]) -> bytes:
+    """The line of a row whose values were changed."""
+    return orjson.dumps(values, option=_OPTIONS)
+
+
 def load_piece(table: Table, place: str, lines: list[bytes]) -> None:
     """Write rows into the default database, in the caller's transaction; raises Refused."""
+    load_rows(table, place, map(orjson.loads, lines))
+
+
+def load_rows(table: Table, place: str, rows: Iterable[Sequence[Any]]) -> None:
+    """The same for rows that were read of their lines."""
     changes = table.changes(_into(connection.vendor))
-    rows = (_changed(orjson.loads(line), changes) for line in lines)
     try:
-        copy_into(table.name, list(table.columns), rows)
+        copy_into(table.name, list(table.columns), (_changed(row, changes) for row in rows))
     except DatabaseError as error:
         raise Refused(f"The database does not take {place}: {error}") from error
 

@@ -122,6 +122,9 @@ LEFT_OUT: dict[str, dict[str, str]] = {
     "commands.txt": {
         "check_endpoint --role, as role, one of adjudicator agents answerer cleaner embedder "
         "grader judge splitter, default ''": _RERANKER,
+        "export_benchmark --format, as format, one of beir bright bright_pro rankllm trec, "
+        "required": "--everything takes its place",
+        "export_benchmark --out, as out, path, required": "--everything takes its place",
         "score_run --qrels, as qrels, path, exactly one of its group": "it may be given again",
         "score_run --profile, as profile, one of paper reference strict, default 'strict'": (
             "trec_eval is a further choice"

@@ -21,7 +21,7 @@ from kit import audit
 from kit.backup.archive import Reader, Writer
 from kit.backup.paths import move_paths
 from kit.backup.services import back_up
-from kit.backup.tables import _kind, _settled
+from kit.backup.tables import _settled, kind_of
 from kit.database.space import copy_database
 from kit.errors import Refused
 from kit.models import Event, Tries
@@ -87,7 +87,7 @@ def test_a_backup_replaces_no_file(kept: Path) -> None:
 
 def test_every_column_has_a_kind() -> None:
     for model in apps.get_models(include_auto_created=True):
-        assert all(_kind(field) for field in model._meta.concrete_fields)
+        assert all(kind_of(field) for field in model._meta.concrete_fields)
 
 
 def test_json_counts_by_its_value_whatever_a_database_makes_of_it() -> None:

@@ -68,6 +68,7 @@ from evaluation.models import (
     Experiment,
     GradeRun,
     JudgeRun,
+    MergeConflict,
     NoiseCheck,
     PipelineRun,
     RagAnswer,
@@ -78,6 +79,7 @@ from evaluation.models import (
     SupportRun,
     SupportSet,
     TrainingRun,
+    Transfer,
 )
 from kit.account.links import create_link
 from kit.models import Event
@@ -257,6 +259,10 @@ def make_everything(folder: Path) -> SimpleNamespace:
         pool_build=PoolBuild.objects.create(benchmark=benchmark, runs=[ranked.run_id], depth=10),
         debate=Debate.objects.create(run=run, query=query, passage=passage),
         release=release,
+        transfer=Transfer.objects.create(benchmark=benchmark, kind="merge", status="running"),
+        conflict=MergeConflict.objects.create(
+            benchmark=benchmark, kind="gold", query=query, passage=passage, ours="a1", theirs="a2"
+        ),
         push=ReleasePush.objects.create(of_release=release, repository="garden/weather"),
         experiment=experiment,
         panel=panel,
@@ -456,6 +462,8 @@ def address(name: str, row: Row, world: SimpleNamespace) -> str:
         ("decision", world.vote),
         ("debate", world.run),
         ("release", world.release),
+        ("transfer", world.transfer),
+        ("merge-conflict", world.conflict),
         ("push", world.push),
         ("leaderboard", world.ranked.run),
         ("noise", world.noise),

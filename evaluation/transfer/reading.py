@@ -1,0 +1,464 @@
+"""A benchmark made of a file, under keys of this installation; all of it, or nothing.
+
+While its rows are written it is archived and has no member: nobody sees it, no worker takes
+anything of it. What was written is read again, and its digest has to be that of the file.
+"""
+
+import contextlib
+import gzip
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.db.backends.base.operations import BaseDatabaseOperations
+from django.db.models import ProtectedError
+from django.utils import timezone
+
+from annotate.voting.models import Vote
+from corpus.benchmarks.archive import delete_rows
+from corpus.models import Benchmark
+from corpus.texts.indexing import Pace
+from evaluation.transfer import references, writing
+from evaluation.transfer.graph import Part, is_person, parts_of
+from evaluation.transfer.models import Transfer, TransferKind
+from evaluation.transfer.references import PERSON
+from kit.account.people import is_pseudonym, stand_in
+from kit.backup import tables
+from kit.backup.archive import Reader
+from kit.database.bulk import bulk_loading, one_writer_at_a_time, reserve_block
+from kit.errors import Refused
+from kit.models import Event
+from kit.runs.heartbeat import Heartbeat
+from kit.runs.models import TrackedRun
+from llm.models import Account, Call
+
+_TEXT: Final = ("CharField", "TextField", "SlugField")
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_SCOPE: Final = re.compile(r"(#[a-z]+)?")
+_VOTES: Final = 500
+# Columns that name a file on disk by its hash.
+_HASHES: Final = {("corpus.CollectedPage", "sha256")}
+Say = Callable[[str], object]
+
+
+class Copy:
+    """A benchmark that is being written from a file, and the run that says so."""
+
+    def __init__(self, reader: Reader, slug: str, say: Say = lambda _: None) -> None:
+        self._reader, self._slug, self._say = reader, slug, say
+        self._rows = {each["name"]: each["rows"] for each in reader.manifest["tables"]}
+        self._first: dict[str, int] = {}
+        self._people: dict[str, int] = {}
+        self._made: list[int] = []
+        self._done, self._pace = 0, Pace(1)
+
+    def load(self) -> Transfer:
+        """Write everything; the run of the hidden benchmark. Raises Refused, and leaves nothing."""
+        parts = parts_of(Benchmark(pk=0, slug=""))
+        with transaction.atomic():
+            for part in parts:
+                if self._rows[part.label] and not part.kind._meta.pk.remote_field:  # type: ignore[union-attr]
+                    self._first[part.label] = reserve_block(part.kind, self._rows[part.label])
+            self._write(parts[0])
+            self.benchmark = Benchmark.objects.get(pk=self._first["corpus.Benchmark"])
+            self.run = Transfer.objects.create(
+                benchmark=self.benchmark, kind=TransferKind.IMPORT, made=self._made_so_far
+            )
+            self.run.claim()
+        try:
+            with (
+                connection.constraint_checks_disabled(),
+                bulk_loading(),
+                Heartbeat(self.run) as self._heartbeat,
+            ):
+                for part in parts[1:]:
+                    self._load(part)
+                self._finish()
+        except BaseException:
+            forget(self.run)
+            raise
+        return self.run
+
+    @property
+    def _made_so_far(self) -> dict[str, Any]:
+        return {"first": self._first, "rows": self._rows, "people": self._made}
+
+    def digest(self) -> str:
+        """Of what the database holds now."""
+        lines = writing.Lines(self.benchmark, connection)
+        return writing.digest_of(writing.listed(lines, lambda *_: None))
+
+    # A table after the other.
+
+    def _load(self, part: Part) -> None:
+        # Rows that lead to later ones come in one transaction; on SQLite others would wait for it,
+        # and nothing looks at foreign keys here: each leads to a row that is counted.
+        if part.leads_to_itself and not one_writer_at_a_time():
+            with transaction.atomic():
+                self._write(part)
+        else:
+            self._write(part)
+        if count := self._rows[part.label]:
+            self._say(f"{part.label}: {count:,} rows")
+
+    def _write(self, part: Part) -> None:
+        number = 0
+        for place, lines in self._reader.pieces(part.label):
+            rows = [self._row(part, number + at, line) for at, line in enumerate(lines, 1)]
+            with self._pace.writing():
+                tables.load_rows(part.numbered, place, rows)
+            number += len(lines)
+            if part.kind is not Benchmark:  # its own row is that which the run stands on
+                self._step(len(lines))
+        if number != self._rows[part.label]:
+            raise Refused(
+                f"{part.label}: {self._rows[part.label]:,} rows are listed, {number:,} there."
+            )
+
+    def _step(self, rows: int) -> None:
+        """So many more rows are in. Raises LostLease where the import was stopped."""
+        self._done += rows
+        self._heartbeat.step(self._done, sum(self._rows.values()))
+
+    def _row(self, part: Part, number: int, line: bytes) -> list[Any]:
+        where = f"{part.label}, row {number:,}"
+        values = checked(part, line, where, self._rows)
+        for at, target in part.targets.items():
+            values[at] = self._led(part, at, target, values[at])
+        for at, field in enumerate(part.fields):
+            rule = references.RULES.get((part.label, field.name))
+            if rule is not None and values[at] is not None:
+                values[at] = self._changed(rule, field, values[at])
+        if own := _OWN.get(part.label):
+            own(self, part, values)
+        found = dict(zip(part.table.columns, values, strict=True))
+        if part.label in self._first:
+            found[part.key] = self._first[part.label] + number - 1
+        return [found[column] for column in part.numbered.columns]
+
+    def _led(self, part: Part, at: int, target: str, value: Any) -> int | None:
+        if value is None or (part.kind is Benchmark and part.fields[at].name == "taken_up"):
+            return None
+        if is_person(target):
+            return self._person(value)
+        return self._first[target] + int(value) - 1
+
+    def _person(self, name: str) -> int:
+        if name not in self._people:
+            with transaction.atomic():
+                known = User.objects.filter(username=name).exists()
+                self._people[name] = pk = stand_in(name).pk
+                if not known:
+                    self._made.append(pk)
+                    Transfer.objects.filter(pk=self.run.pk).update(made=self._made_so_far)
+        return self._people[name]
+
+    def _changed(self, rule: references.Rule, field: Any, value: Any) -> Any:
+        if field.get_internal_type() != "JSONField":
+            return references.change(rule, value, key=self._soft, hashed=self._hash)
+        made = references.change(rule, json.loads(value), key=self._soft, hashed=self._hash)
+        return json.dumps(made, ensure_ascii=False)
+
+    def _soft(self, target: str, value: Any) -> int:
+        if target == PERSON:
+            return self._person(value) if is_pseudonym(str(value)) else 0
+        fits = type(value) is int and 1 <= value <= self._rows.get(target, 0)
+        return self._first[target] + value - 1 if fits else 0
+
+    def _hash(self, text: str) -> str:
+        return writing.foreign_hash(text, self.benchmark.pk)
+
+    # What single tables need besides.
+
+    def of_benchmark(self, part: Part, values: list[Any]) -> None:
+        """It gets its name, and nobody sees it yet."""
+        columns = list(part.table.columns)
+        values[columns.index("slug")] = self._slug
+        values[columns.index("archived_at")] = timezone.now().isoformat()
+
+    def of_event(self, part: Part, values: list[Any]) -> None:
+        """As `writing.Lines.event` wrote it."""
+        columns = list(part.table.columns)
+        at = {name: columns.index(name) for name in ("scope", "target_type", "target_id", "data")}
+        values[at["scope"]] = f"{self._slug}{values[at['scope']]}"
+        target = writing.names_of_models().get(values[at["target_type"]], "")
+        number = values[at["target_id"]]
+        values[at["target_id"]] = str(self._soft(target, int(number) if number.isdigit() else 0))
+        verb = values[columns.index("verb")]
+        data = references.of_event(
+            verb, json.loads(values[at["data"]]), key=self._soft, hashed=self._hash
+        )
+        values[at["data"]] = json.dumps(data, ensure_ascii=False)
+
+    def of_step(self, part: Part, values: list[Any]) -> None:
+        """The runs of a step of a chain."""
+        at = list(part.table.columns).index("works")
+        values[at] = json.dumps(references.of_works(json.loads(values[at]), key=self._soft))
+
+    def of_release(self, part: Part, values: list[Any]) -> None:
+        """Its files lie where this installation keeps releases."""
+        columns = list(part.table.columns)
+        version = values[columns.index("version")]
+        values[columns.index("folder")] = str(Path(settings.RELEASES) / self._slug / version)
+
+    # Once all rows are there.
+
+    def _finish(self) -> None:
+        if current := self._taken_up():
+            key = self._first["corpus.CorpusVersion"] + current - 1
+            Benchmark.objects.filter(pk=self.benchmark.pk).update(taken_up=key)
+        _seal_votes(self.benchmark)
+        self._put_files()
+        self._say("Reading it again.")
+        if (found := self.digest()) != self._reader.manifest["digest"]:
+            raise Refused(
+                f"What the database holds ({found[:12]}) is not what the file says "
+                f"({str(self._reader.manifest['digest'])[:12]}); nothing was kept."
+            )
+
+    def _taken_up(self) -> int:
+        (part,) = (each for each in parts_of(self.benchmark) if each.kind is Benchmark)
+        at = [field.name for field in part.fields].index("taken_up")
+        ((_, lines),) = self._reader.pieces(part.label)
+        return int(orjson.loads(lines[0])[at] or 0)
+
+    def _put_files(self) -> None:
+        wanted = dict(writing.files_of(self.benchmark))
+        hashes = {
+            f"releases/{release.version}/{name}": digest
+            for release in self.benchmark.releases.all()
+            for name, digest in release.files.items()
+        }
+        for name, source in self._reader.files():
+            if name not in wanted:
+                raise Refused(f"files/{name} is named by no row; nothing was kept.")
+            path = wanted[name]
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            part = path.with_name(f"{path.name}.part")
+            with part.open("wb") as sink:
+                shutil.copyfileobj(source, sink)
+            expected = hashes.get(name) or name.removeprefix("pages/").removesuffix(".gz")
+            if _sha256(part, is_packed=name.startswith("pages/")) != expected:
+                part.unlink()
+                raise Refused(f"files/{name} is not what its row says; nothing was kept.")
+            part.replace(path)
+
+
+_OWN: Final = {
+    "corpus.Benchmark": Copy.of_benchmark,
+    "evaluation.ChainStep": Copy.of_step,
+    "evaluation.Release": Copy.of_release,
+    "kit.Event": Copy.of_event,
+}
+
+
+def forget(run: Transfer) -> None:
+    """Take away everything that an import wrote which is not published."""
+    run.refresh_from_db(fields=["made"])
+    benchmark, made = run.benchmark, run.made
+    with transaction.atomic():
+        delete_rows(benchmark)
+        for kind in (Event, Call, Account):
+            first = made["first"].get(kind._meta.label, 0)
+            own = kind._base_manager.filter(
+                pk__gte=first, pk__lt=first + made["rows"][kind._meta.label]
+            )
+            if first:
+                own._raw_delete(connection.alias)  # type: ignore[attr-defined]
+        for person in User.objects.filter(pk__in=made["people"], is_active=False):
+            with contextlib.suppress(ProtectedError), transaction.atomic():
+                person.delete()  # unless another benchmark brought them meanwhile
+    shutil.rmtree(Path(settings.RELEASES) / benchmark.slug, ignore_errors=True)
+
+
+def _sha256(path: Path, *, is_packed: bool) -> str:
+    digest = hashlib.sha256()
+    try:
+        with gzip.open(path) if is_packed else path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except (OSError, EOFError):
+        return ""
+    return digest.hexdigest()
+
+
+def _seal_votes(benchmark: Benchmark) -> None:
+    """Chain the votes under the key of this server; those that were altered stay so."""
+    rows = Vote.objects.filter(case__query__domain__benchmark=benchmark).order_by("case", "pk")
+    keys = list(rows.values_list("pk", flat=True))
+    earlier: tuple[int, str] = 0, ""
+    for start in range(0, len(keys), _VOTES):
+        sealed: list[Vote] = []
+        for vote in rows.filter(pk__in=keys[start : start + _VOTES]):
+            if vote.link != writing.ALTERED:
+                vote.link = vote.link_after(earlier[1] if earlier[0] == vote.case_id else None)
+                sealed.append(vote)
+            earlier = vote.case_id, vote.link
+        Vote.objects.bulk_update(sealed, ["link"])
+
+
+# What a row of a file may hold.
+
+
+def checked(part: Part, line: bytes, where: str, counts: dict[str, int]) -> list[Any]:
+    """The values of a row, each of the kind of its column; raises Refused, naming the place."""
+    try:
+        values = orjson.loads(line)
+    except ValueError as error:
+        raise Refused(f"{where} cannot be read: {error}") from error
+    if not isinstance(values, list) or len(values) != len(part.fields):
+        raise Refused(f"{where} has not the {len(part.fields)} values of this table.")
+    for at, (field, value) in enumerate(zip(part.fields, values, strict=True)):
+        named = f"{where}, {field.name}"
+        if at in part.targets:
+            _check_led(part.targets[at], field, value, named, counts)
+        elif at in part.blanks and part.label != "kit.Event":
+            if value != part.blanks[at]:
+                raise Refused(f"{named}: this never travels, and something stands here.")
+        elif value is None:
+            if not field.null:
+                raise Refused(f"{named} is empty.")
+        else:
+            _check_value(field, part.table.columns[str(field.column)], value, named)
+    _check_row(part, dict(zip((each.name for each in part.fields), values, strict=True)), where)
+    return values
+
+
+def _check_led(target: str, field: Any, value: Any, named: str, counts: dict[str, int]) -> None:
+    if value is None and field.null:
+        return
+    if is_person(target):
+        fits = isinstance(value, str) and is_pseudonym(value)
+    else:
+        fits = type(value) is int and 1 <= value <= counts.get(target, 0)
+    if not fits:
+        raise Refused(f"{named} leads to {str(value)[:40]!r}, which is not in the file.")
+
+
+def _check_value(field: Any, kind: str, value: Any, named: str) -> None:
+    if not _is_of_kind(kind, value):
+        raise Refused(f"{named} holds {str(value)[:40]!r}, which is no {kind.partition('.')[0]}.")
+    if kind == "int":
+        low, high = BaseDatabaseOperations.integer_field_ranges[field.get_internal_type()]
+        if not low <= value <= high:
+            raise Refused(f"{named}: {value} is too large or too small a number.")
+    if isinstance(value, str):
+        if "\x00" in value or "\\u0000" in value:
+            raise Refused(f"{named} holds a NUL, which PostgreSQL takes in no text.")
+        if (
+            field.get_internal_type() in _TEXT
+            and field.max_length
+            and len(value) > field.max_length
+        ):
+            raise Refused(f"{named} is {len(value):,} signs long, of {field.max_length:,} at most.")
+    if field.choices and value != "" and value not in {key for key, _ in field.flatchoices}:
+        raise Refused(f"{named}: {str(value)[:40]!r} is none of its values.")
+
+
+def _is_of_kind(kind: str, value: Any) -> bool:
+    if kind == "int":
+        return type(value) is int
+    if kind == "bool":
+        return type(value) is bool
+    if kind == "float":
+        return type(value) in (float, int) or value in ("inf", "-inf", "nan")
+    return isinstance(value, str) and _parses(kind, value)
+
+
+def _parses(kind: str, value: str) -> bool:
+    read: dict[str, Callable[[str], object]] = {
+        "date": date.fromisoformat,
+        "datetime": datetime.fromisoformat,
+        "json": json.loads,
+        "uuid": UUID,
+    }
+    try:
+        if kind.startswith("decimal"):
+            return Decimal(value).is_finite()
+        if kind == "datetime" and not value.endswith("+00:00"):
+            return False
+        read.get(kind, str)(value)
+    except (ValueError, InvalidOperation, RecursionError):
+        return False
+    return True
+
+
+def _check_row(part: Part, row: dict[str, Any], where: str) -> None:
+    """What would do something by itself, or lead to a file of this machine."""
+    if issubclass(part.kind, TrackedRun) and row["status"] in writing.BUSY:
+        raise Refused(f"{where} is a run that waits or runs, and none of those travels.")
+    names: list[str] = []
+    if part.label == "corpus.CollectedPage":
+        names = [row["sha256"]]
+    if part.label == "corpus.PageFetch":
+        given = json.loads(row["given"]) if row["given"] else {}
+        names = [given["sha256"]] if isinstance(given, dict) and given.get("sha256") else []
+    if not all(isinstance(each, str) and _SHA256.fullmatch(each) for each in names):
+        raise Refused(f"{where} names a page by what is no SHA-256.")
+    if part.label == "kit.Event" and not _SCOPE.fullmatch(row["scope"]):
+        raise Refused(f"{where} is in the record of something else.")
+    if part.label == "evaluation.Release":
+        files = json.loads(row["files"])
+        paths = [row["version"], *files] if isinstance(files, dict) else [".."]
+        if not all(_is_inside(each) for each in paths) or "/" in row["version"]:
+            raise Refused(f"{where} names a file outside its folder.")
+
+
+def _is_inside(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return bool(parts) and ".." not in parts and not path.startswith("/") and "\\" not in path
+
+
+def check_layout(reader: Reader, columns: dict[str, dict[str, str]]) -> None:
+    """Raises Refused unless the file has the tables of this version, each row of them once.
+
+    `columns` are those of this version, by model.
+    """
+    manifest = reader.manifest
+    theirs = manifest.get("schema")
+    if theirs != columns:
+        raise Refused(
+            f"The file was written by Assay {manifest.get('version')}, whose tables are others "
+            "than here: bring both installations to one version, and export it again."
+        )
+    counts = {each["name"]: each["rows"] for each in manifest["tables"]}
+    if counts.keys() != columns.keys() or any(type(each) is not int for each in counts.values()):
+        raise Refused("The file does not list the tables of a benchmark.")
+    if counts["corpus.Benchmark"] != 1:
+        raise Refused(f"The file holds {counts['corpus.Benchmark']} benchmarks, not one.")
+    found = dict.fromkeys(counts, 0)
+    for name in reader.names:
+        table, first, last = _piece(name)
+        if not table:
+            continue
+        if table not in found:
+            raise Refused(f"{name}: {table} is no table of a benchmark.")
+        if first != found[table] + 1 or last < first:
+            raise Refused(f"{name}: rows are missing, or stand there twice.")
+        found[table] = last
+    if wrong := [name for name in counts if counts[name] != found[name]]:
+        raise Refused(
+            f"{wrong[0]}: {counts[wrong[0]]:,} rows are listed, {found[wrong[0]]:,} there."
+        )
+
+
+def _piece(name: str) -> tuple[str, int, int]:
+    """The table of a member with its rows; "" for what is none of a table."""
+    parts = name.split("/")
+    if name == "manifest.json" or parts[0] == "files":
+        return "", 0, 0
+    fits = re.fullmatch(r"tables/([\w.]+)/0*(\d+)-0*(\d+)\.jsonl", name)
+    if fits is None:
+        raise Refused(f"{name[:80]!r} has no place in a file of a benchmark.")
+    return fits[1], int(fits[2]), int(fits[3])

@@ -1,0 +1,339 @@
+"""Verbs on files of whole benchmarks: write one, and make a benchmark of one."""
+
+import re
+import secrets
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.utils import timezone
+
+from annotate.models import SupportLabel
+from corpus.benchmarks.archive import refuse_archived
+from corpus.benchmarks.services import join
+from corpus.judgments.services import adopt_judgments, lock_queries
+from corpus.models import Benchmark, Role, Status, VersionState
+from corpus.texts.indexing import request_index
+from evaluation.background import failures_in_row
+from evaluation.transfer import reading, writing
+from evaluation.transfer.graph import parts_of, schema
+from evaluation.transfer.merging import Merge
+from evaluation.transfer.models import Choice, MergeConflict, Transfer, TransferKind
+from kit import audit
+from kit.backup import archive
+from kit.backup.services import snapshot
+from kit.errors import Refused
+from kit.models import Event, RunGroup
+from kit.runs.heartbeat import Heartbeat
+from kit.runs.models import RunStatus, TrackedRun, wake
+from kit.runs.moves import cancel_run
+
+Say = Callable[[str], object]
+_SLUG: Final = re.compile(r"[-a-zA-Z0-9_]{1,60}")
+
+
+def write_file(
+    *,
+    benchmark: Benchmark,
+    path: Path,
+    say: Say = lambda _: None,
+    step: Callable[[int, int], object] = lambda *_: None,
+) -> dict[str, Any]:
+    """Write the whole benchmark into a new file, as of one moment; its manifest.
+
+    People are pseudonyms in it. Raises Refused where something stands there already, and while
+    work of the benchmark waits or runs.
+    """
+    if path.exists():
+        raise Refused(f"{path} is there already. Name a new file.")
+    _refuse_half_cleaned(benchmark)
+    writer = archive.Writer(path)
+    try:
+        with snapshot() as there:
+            lines = writing.Lines(benchmark, there)
+            total, done = sum(lines.counts.values()), 0
+
+            def write(name: str, first: int, piece: list[bytes]) -> None:
+                nonlocal done
+                writer.add_rows(name, first, piece)
+                done += len(piece)
+                step(done, total)
+
+            listed = writing.listed(lines, write)
+        gone = [
+            name for name, file in writing.files_of(benchmark) if not writer.add_file(name, file)
+        ]
+        if gone:
+            say(f"{len(gone):,} files of releases or pages are not on disk, and not in it.")
+        manifest = {
+            "format": archive.FORMAT,
+            "kind": archive.BENCHMARK,
+            "version": settings.SPECTACULAR_SETTINGS["VERSION"],
+            "slug": benchmark.slug,
+            "digest": writing.digest_of(listed),
+            "tables": listed,
+            "schema": schema(),
+            "gone": gone,
+        }
+        writer.close(manifest)
+    except BaseException:
+        writer.give_up()
+        raise
+    return manifest
+
+
+def open_file(path: Path) -> archive.Reader:
+    """A file of a benchmark that was read through; raises Refused, naming the place."""
+    reader = archive.Reader(path, archive.BENCHMARK)
+    try:
+        reading.check_layout(reader, schema())
+    except (KeyError, TypeError, AttributeError) as error:
+        raise Refused(f"{path} is no file of a benchmark: its manifest lacks {error}.") from error
+    return reader
+
+
+def import_file(
+    *, path: Path, slug: str = "", admin: User | None = None, say: Say = lambda _: None
+) -> Benchmark:
+    """Make a benchmark of a file, whole or not at all; `admin` becomes its admin.
+
+    `slug` is by default that of the file. Raises Refused, naming the place, where anything of it
+    is not as it was written, and keeps nothing.
+    """
+    sweep()
+    reader = open_file(path)
+    slug = slug or str(reader.manifest.get("slug", ""))
+    _check_slug(slug)
+    say("The file is whole.")
+    run = reading.Copy(reader, slug, say).load()
+    with transaction.atomic():
+        benchmark = run.benchmark
+        Benchmark.objects.filter(pk=benchmark.pk).update(archived_at=None)
+        benchmark.refresh_from_db()
+        data = {"digest": reader.manifest["digest"], "version": reader.manifest["version"]}
+        audit.record(actor=admin, verb="import benchmark", target=benchmark, scope=slug, data=data)
+        if admin is not None:
+            join(benchmark=benchmark, user=admin, roles=[Role.ADMIN], domains=[], actor=admin)
+        for version in benchmark.versions.filter(state=VersionState.READY):
+            request_index(version)
+        run.finish(digest=reader.manifest["digest"], size=path.stat().st_size)
+    return benchmark
+
+
+def merge_file(
+    *,
+    benchmark: Benchmark,
+    path: Path,
+    actor: User | None,
+    is_trial: bool = False,
+    step: Callable[[int, int], object] = lambda *_: None,
+    say: Say = lambda _: None,
+) -> dict[str, Any]:
+    """Add what was said of the benchmark at another installation; what came of it (Merge.report).
+
+    With `is_trial` nothing is changed. One that was stopped is begun again: what is there is
+    passed over. Raises Refused for a file that is not as it was written.
+    """
+    refuse_archived(benchmark)
+    sweep()
+    reader = open_file(path)
+    say("The file is whole.")
+    copy = reading.Copy(reader, f"merging-{secrets.token_hex(8)}").load()
+    try:
+        digest = reader.manifest["digest"]
+        with Heartbeat(copy):
+            merge = Merge(benchmark, copy.benchmark, digest=digest, actor=actor, is_trial=is_trial)
+            report = merge.run(step)
+    finally:
+        reading.forget(copy)
+    if not is_trial:
+        with transaction.atomic():
+            told = {name: report[name] for name in ("added", "left_out_count", "conflict_count")}
+            data = {"digest": digest, **told}
+            audit.record(
+                actor=actor, verb="merge file", target=benchmark, scope=benchmark.slug, data=data
+            )
+    return report
+
+
+def choose(*, conflict: MergeConflict, choice: str, actor: User) -> None:
+    """Keep what is here, or let the label of the file count. Raises Refused where it is settled.
+
+    Aspects and their gold are written in the workspace, where they can be undone: what the file
+    said of them stands in the conflict, and its aspects among the removed ones.
+    """
+    label = conflict.judgment or conflict.support
+    with transaction.atomic():
+        lock_queries([conflict.query_id])
+        rows = MergeConflict.objects.filter(pk=conflict.pk, choice=Choice.OPEN)
+        if choice not in (Choice.OURS, Choice.THEIRS):
+            raise Refused("Choose ours or theirs.", field="choice")
+        if choice == Choice.THEIRS and label is None:
+            raise Refused("Change it in the query's workspace, then close this with “ours”.")
+        if not rows.update(choice=choice, chosen_by=actor, chosen_at=timezone.now()):
+            raise Refused("Somebody chose already. Reload the page.")
+        scope = conflict.benchmark.slug
+        if choice == Choice.THEIRS and conflict.judgment is not None:
+            adopt_judgments(judgments=[conflict.judgment], actor=actor, scope=scope)
+        if choice == Choice.THEIRS and conflict.support is not None:
+            _adopt_support(conflict.support, actor, scope)
+        data = {"kind": conflict.kind, "ours": conflict.ours, "theirs": conflict.theirs}
+        audit.record(
+            actor=actor,
+            verb="choose in conflict",
+            target=conflict,
+            scope=f"{scope}#merges",
+            data=data | {"choice": choice},
+        )
+
+
+def sweep() -> None:
+    """Take away what imports left that died."""
+    for run in Transfer.objects.due().filter(kind=TransferKind.IMPORT):
+        if run.claim():
+            reading.forget(run)
+
+
+def start_export(*, benchmark: Benchmark, actor: User | None) -> Transfer:
+    """Have the file written by a worker. Raises Refused while another one is."""
+    with transaction.atomic():
+        Benchmark.objects.select_for_update(no_key=True).get(pk=benchmark.pk)
+        going = benchmark.transfers.filter(
+            kind=TransferKind.EXPORT, status__in=(RunStatus.QUEUED, RunStatus.RUNNING)
+        )
+        if going.exists():
+            raise Refused("A file of this benchmark is being written already.")
+        run = Transfer.objects.create(
+            benchmark=benchmark, kind=TransferKind.EXPORT, created_by=actor
+        )
+        audit.record(
+            actor=actor, verb="export benchmark", target=run, scope=benchmark.slug, data={}
+        )
+        wake(run)
+    return run
+
+
+def start_merge(*, benchmark: Benchmark, upload: UploadedFile, actor: User | None) -> Transfer:
+    """Keep an uploaded file and have a worker say what merging it would do."""
+    with transaction.atomic():
+        run = Transfer.objects.create(
+            benchmark=benchmark, kind=TransferKind.MERGE, created_by=actor, size=upload.size or 0
+        )
+        part = place_of(run).with_suffix(".part")
+        with part.open("wb") as sink:
+            shutil.copyfileobj(upload, sink)
+        part.replace(place_of(run))
+        audit.record(
+            actor=actor, verb="look at file to merge", target=run, scope=benchmark.slug, data={}
+        )
+        wake(run)
+    return run
+
+
+def apply_merge(*, run: Transfer, actor: User | None) -> None:
+    """Merge the file that was looked at. Raises Refused where that is not over, or was done."""
+    with transaction.atomic():
+        held = Transfer.objects.select_for_update().get(pk=run.pk)
+        is_looked_at = held.kind == TransferKind.MERGE and not held.made.get("apply")
+        sources = [RunStatus.DONE, RunStatus.FAILED]
+        if not is_looked_at or not held.move(
+            RunStatus.QUEUED, sources=sources, made={"apply": actor.pk if actor else None}, done=0
+        ):
+            raise Refused("This file is being looked at, or was merged already.")
+        audit.record(actor=actor, verb="merge", target=held, scope=held.benchmark.slug, data={})
+        wake(held)
+    run.refresh_from_db()
+
+
+def cancel_transfer(*, run: Transfer, actor: User | None) -> None:
+    """Stop for good; what a merge has added so far stays, and its file is gone."""
+    cancel_run(run=run, actor=actor)
+    place_of(run).unlink(missing_ok=True)
+
+
+def carry_out(run: Transfer) -> None:
+    """Do what a claimed run is for, and turn whatever goes wrong into its state."""
+    if run.kind == TransferKind.IMPORT:  # of a process that died
+        reading.forget(run)
+        return
+    with failures_in_row(run, broken="This ended because of a fault in the program."):
+        path = place_of(run)
+        total = 0
+        with Heartbeat(run) as heartbeat:
+
+            def step(done: int, of: int) -> None:
+                nonlocal total
+                total = of
+                heartbeat.step(done, of)
+
+            if run.kind == TransferKind.EXPORT:
+                path.unlink(missing_ok=True)  # of a claim that died
+                manifest = write_file(benchmark=run.benchmark, path=path, step=step)
+                made: dict[str, Any] = {"digest": manifest["digest"], "size": path.stat().st_size}
+            else:
+                person = run.made.get("apply")
+                report = merge_file(
+                    benchmark=run.benchmark,
+                    path=path,
+                    actor=User.objects.filter(pk=person or 0).first(),
+                    is_trial="apply" not in run.made,
+                    step=step,
+                )
+                made = {"report": report, "digest": report["digest"]}
+        run.finish(**made, done=total, total=total)
+
+
+def place_of(run: Transfer) -> Path:
+    """Where the file of a run lies."""
+    folder = settings.ASSAY_DATA / "transfers"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return Path(folder, f"{run.benchmark.slug}-{run.pk}.zip")
+
+
+def forget_files(benchmark: Benchmark) -> None:
+    """Delete the files of a benchmark that is being deleted, once it is."""
+    for run in benchmark.transfers.all():
+        transaction.on_commit(partial(place_of(run).unlink, missing_ok=True))
+
+
+def _adopt_support(label: SupportLabel, actor: User, scope: str) -> None:
+    about = {"aspect": label.aspect_id, "passage": label.passage_id}
+    old = SupportLabel.objects.standing().filter(**about).first()
+    if old is not None:
+        SupportLabel.objects.filter(pk=old.pk).update(status=Status.SUPERSEDED)
+    SupportLabel.objects.filter(pk=label.pk).update(status=Status.STANDING)
+    if old is not None:
+        SupportLabel.objects.filter(pk=old.pk).update(superseded_by=label)
+    data = {"label": label.label, "source": label.source, "status": Status.STANDING.value}
+    audit.record(actor=actor, verb="adopt label", target=label, scope=scope, data=data)
+
+
+def _check_slug(slug: str) -> None:
+    if not _SLUG.fullmatch(slug):
+        raise Refused(f"“{slug[:80]}” is no slug: letters, digits and hyphens.")
+    if Benchmark.objects.filter(slug=slug).exists():
+        raise Refused(f"There is a benchmark {slug} already. Name another one with --slug.")
+    if Event.objects.filter(scope=slug).exists():
+        raise Refused(
+            f"The record holds events of a benchmark {slug} that was deleted. Name another one "
+            "with --slug."
+        )
+
+
+def _refuse_half_cleaned(benchmark: Benchmark) -> None:
+    """A cleaning by rules keeps its figures with its parts until it is done."""
+    for part in parts_of(benchmark):
+        if issubclass(part.kind, TrackedRun):
+            paused = part.rows.filter(status=RunStatus.PAUSED)
+            groups = RunGroup.objects.filter(
+                kind=part.kind.task_name, run_id__in=list(paused.values_list("pk", flat=True))
+            )
+            if groups.exclude(figures={}).exists():
+                name = part.kind._meta.verbose_name
+                raise Refused(f"A {name} is paused half way. Let it end, or cancel it.")

@@ -1,0 +1,148 @@
+"""Screens of files of whole benchmarks: the list with both forms, one file, what a merge leaves."""
+
+from django import forms
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from corpus.access import Access, enter
+from corpus.models import Role
+from corpus.run_pages import RunPages
+from evaluation.transfer import services as verbs
+from evaluation.transfer.merging import open_conflicts
+from evaluation.transfer.models import MergeConflict, Transfer, TransferKind
+from kit import htmx
+from kit.lists.tables import Column, Table
+from kit.runs.models import RunStatus
+
+TRANSFERS = Table(
+    columns=(
+        Column("kind", "File"),
+        Column("digest", "Digest"),
+        Column("size", "Size", numeric=True),
+        Column("status", "Status"),
+        Column("rows", "Rows or queries", numeric=True),
+        Column("at", "Started", order=("created_at",)),
+    ),
+    order=("-pk",),
+)
+
+
+class MergeForm(forms.Form):
+    """A file of this benchmark from another installation."""
+
+    upload = forms.FileField(
+        label="File",
+        help_text="As this page wrote it there. First you are shown what would come of it.",
+    )
+
+
+@require_http_methods(["GET", "POST"])
+def transfers(request: HttpRequest, slug: str) -> HttpResponse:
+    """Every file that was written or merged, and the conflicts that are open."""
+    access = enter(request.user, slug, Role.ADMIN)
+    if request.method == "POST":
+        with htmx.refusal_shown(request):
+            run = verbs.start_export(benchmark=access.benchmark, actor=access.user)
+            return htmx.redirect(request, RUNS.url(run))
+        return htmx.redirect(request, reverse("transfers", args=[slug]))
+    return _page(request, access, MergeForm())
+
+
+@require_POST
+def transfer_merge(request: HttpRequest, slug: str) -> HttpResponse:
+    """Send a file, to see what merging it would do."""
+    access = enter(request.user, slug, Role.ADMIN)
+    form = MergeForm(request.POST, request.FILES)
+    whose = {"benchmark": access.benchmark, "actor": access.user}
+    if run := htmx.submit(form, verbs.start_merge, **whose):
+        return htmx.redirect(request, RUNS.url(run))
+    return _page(request, access, form)
+
+
+def _page(request: HttpRequest, access: Access, form: MergeForm) -> HttpResponse:
+    rows = access.benchmark.transfers.exclude(kind=TransferKind.IMPORT)
+    conflicts = open_conflicts(access.benchmark)
+    context = {
+        "access": access,
+        "form": form,
+        "table": TRANSFERS.read(rows, request.GET),
+        "conflicts": conflicts[:200],
+        "conflict_count": conflicts.count(),
+    }
+    show = htmx.invalid if form.is_bound else htmx.render
+    return show(
+        request, "evaluation/transfer/transfers.html", context, partial="results", target="results"
+    )
+
+
+@require_GET
+def transfer(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """One file: how far it is, and what came of it."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run = get_transfer(access, pk)
+    context = RUNS.context(access, run) | {
+        "report": run.report,
+        "is_there": is_there(run),
+        "can_apply": can_apply(run),
+        "is_applied": "apply" in run.made,
+        "apply_url": reverse("transfer-apply", args=[slug, pk]),
+    }
+    return RUNS.show(request, "evaluation/transfer/transfer.html", context)
+
+
+@require_GET
+def transfer_file(request: HttpRequest, slug: str, pk: int) -> FileResponse:
+    """The file itself; it holds what is hidden from everybody but admins."""
+    return send_file(get_transfer(enter(request.user, slug, Role.ADMIN), pk))
+
+
+@require_POST
+def conflict_choose(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Settle one conflict."""
+    access = enter(request.user, slug, Role.ADMIN)
+    with htmx.refusal_shown(request):
+        choice = request.POST.get("choice", "")
+        verbs.choose(conflict=get_conflict(access, pk), choice=choice, actor=access.user)
+    return htmx.redirect(request, reverse("transfers", args=[slug]))
+
+
+def get_transfer(access: Access, pk: int) -> Transfer:
+    """A file of this benchmark, or 404."""
+    rows = Transfer.objects.select_related("benchmark").exclude(kind=TransferKind.IMPORT)
+    return get_object_or_404(rows, pk=pk, benchmark=access.benchmark)
+
+
+def get_conflict(access: Access, pk: int) -> MergeConflict:
+    """A conflict of this benchmark, or 404."""
+    rows = MergeConflict.objects.select_related("benchmark", "judgment", "support")
+    return get_object_or_404(rows, pk=pk, benchmark=access.benchmark)
+
+
+def is_there(run: Transfer) -> bool:
+    """Whether it was written here, and nobody has deleted it."""
+    is_over = run.kind == TransferKind.EXPORT and run.status == RunStatus.DONE
+    return is_over and verbs.place_of(run).exists()
+
+
+def can_apply(run: Transfer) -> bool:
+    """Whether what a merge would do was shown, and it was not done."""
+    is_shown = run.kind == TransferKind.MERGE and run.status == RunStatus.DONE
+    return is_shown and "apply" not in run.made
+
+
+def send_file(run: Transfer) -> FileResponse:
+    """The file as an attachment, or 404."""
+    if not is_there(run):
+        raise Http404("This file is not here.")
+    path = verbs.place_of(run)
+    return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
+
+
+RUNS = RunPages(
+    "transfer",
+    get=get_transfer,
+    verbs={"cancel": verbs.cancel_transfer, "apply": verbs.apply_merge},
+    said={"apply": "The file is being merged."},
+)
