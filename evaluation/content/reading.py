@@ -25,7 +25,7 @@ from evaluation.exporters.documents import Document
 from evaluation.exporters.provenance import provenance_row
 from evaluation.exporters.rankllm import DEPTH, Candidate, Request
 from evaluation.exporters.records import AspectRecord, Label, QueryRecord
-from kit.reading import in_key_order
+from kit.database.reading import in_key_order
 
 _QUERIES_AT_ONCE = 20
 

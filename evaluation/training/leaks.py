@@ -11,7 +11,7 @@ from corpus.models import CorpusVersion, Passage, Query
 from corpus.versions.effective import gold_of
 from evaluation.training.models import DocumentUse, TrainingDocument, TrainingRun
 from evaluation.training.repeats import Repeats
-from kit.reading import in_key_order
+from kit.database.reading import in_key_order
 from kit.runs.heartbeat import Heartbeat
 
 # Written texts that are held at a time, and passages they are held against at once.
