@@ -5,7 +5,6 @@ set to an empty, migrated database.
 """
 
 import json
-import math
 import os
 import re
 import sys
@@ -132,7 +131,7 @@ def cancelled(version: CorpusVersion) -> dict[str, float]:
         benchmark=version.benchmark, source=version, preset="diver_rules", actor=admin, claimed=True
     )
     plan(run)
-    clean_by_rules(Share(run, leads=True), ends_at=math.inf)
+    clean_by_rules(Share(run, leads=True))
     made = Passage.objects.exclude(version=version)
     count = made.count()
     began = time.process_time()

@@ -93,7 +93,7 @@ def test_a_run_resumes_where_it_was_paused(room, practice) -> None:
 def test_a_worker_that_lost_its_lease_writes_nothing(room, practice) -> None:
     run = start(room, practice)
     cut(run)
-    pump = AnswerPump(Share(run), practice, seconds=None)
+    pump = AnswerPump(Share(run), practice)
     group, jobs = pump._take()
     run.groups.update(fence=9)  # another worker has them
     with pytest.raises(LostLease):
