@@ -102,8 +102,9 @@ def place(who: Claimant) -> Iterator[Turn | None]:
     with _guard:
         at_work = [each for each in _turns.values() if not each.is_over]
         most = settings.ASSAY_RUNS_AT_ONCE
-        is_free = len(at_work) < most or min(_left(each, who, at_work) for each in at_work) <= 0
-        if is_free and who.key not in _turns and len(_turns) < 2 * most:
+        # One that came before and has not begun yet takes the place of one that had its slice.
+        over = sum(_left(each, who, at_work) <= 0 for each in at_work)
+        if len(at_work) < most + over and who.key not in _turns and len(_turns) < 2 * most:
             turn = _turns[who.key] = Turn(who)
     try:
         yield turn

@@ -67,6 +67,17 @@ def test_nobody_gives_a_place_before_its_slice_nor_to_a_third_at_once(take, cloc
     assert [each.is_over for each in turns._turns.values()] == [False, True, False]
 
 
+def test_one_slice_that_is_over_makes_one_place(take, clock, settings) -> None:
+    first, second = take(LARGE), take(SMALL)
+    clock.now += SLICE_S
+    others = [Claimant(("a", n), "z", 4) for n in (5, 6)]
+    with place(others[0]) as newcomer, place(others[1]) as too_many:
+        assert newcomer is not None
+        assert too_many is None
+        newcomer.begin()
+    assert (first.is_over, second.is_over) == (True, False)
+
+
 def test_a_run_has_one_place_in_a_process(take) -> None:
     assert take(LARGE) is not None
     assert take(LARGE) is None
