@@ -81,6 +81,9 @@ class Poller(threading.Thread):
         while not self._stopped.is_set() and (left := ends_at - time.monotonic()) > 0:
             if self._is_called(left) or self.run_over.is_set():
                 break
+            if again := turns.may_try_again():
+                self.messages.forget(again)
+                break
         self.run_over.clear()
         return not self._stopped.is_set()
 
