@@ -58,10 +58,8 @@ class Drive(Generic[RunT]):
         if has_led and not stopping.is_set():
             # A place is free: whoever is next need not wait for the next poll.
             with contextlib.suppress(BrokerAway, DatabaseError):
-                for model, pk, *_ in due_runs():
-                    if model.waiting_items is not TrackedRun.waiting_items:  # these need one
-                        wake_workers(model.task_name, pk)
-                        break
+                for model, pk, *_ in due_runs(shared=True)[:1]:
+                    wake_workers(model.task_name, pk)
 
     def drive(
         self,
@@ -101,6 +99,9 @@ class Drive(Generic[RunT]):
     def _take_part(self, run: RunT, turn: turns.Turn) -> bool:
         """Whether it led the run."""
         seconds = settings.ASSAY_PUMP_SECONDS
+        if not turns.may_claim(at_screen=run.at_screen):
+            turn.begin()  # who gives its place gives its thread
+            return False
         if not run.claim():
             is_shared = run.status == RunStatus.RUNNING and run.groups.due().exists()
             if not is_shared or stopping.is_set():

@@ -30,7 +30,7 @@ from llm.errors import ErrorClass, LLMError, Outage, OverBudget, Permanent, Refu
 from llm.ledger import writing
 from llm.ledger.writing import NOT_NOW, Intent, Outcome
 from llm.limits import SOMEBODY, Health, Limiter, wait_before
-from llm.models import Account, ModelProfile
+from llm.models import CALL_DEADLINE_S, Account, ModelProfile
 from llm.prices import PriceTable, table
 from llm.profiles import Profile, adapted, known, likely_input
 from llm.requests import Reply, Request
@@ -83,7 +83,7 @@ class Gateways:
         turn: Turn | None = None,
         prices: PriceTable | None = None,
         attempts: int | None = None,
-        deadline_s: float = writing.CALL_DEADLINE_S,
+        deadline_s: float = CALL_DEADLINE_S,
         executor: Executor | None = None,
     ) -> None:
         self._endpoints = {endpoint.name: endpoint for endpoint in known}
@@ -93,6 +93,7 @@ class Gateways:
         self._attempts, self._deadline_s = attempts, deadline_s
         self._slots, self._concurrency = asyncio.Semaphore(concurrency), concurrency
         self._turn, self._in_hand = turn or Turn(SOMEBODY), 0
+        self._crowd = asyncio.Lock()
         self._lines: dict[str, _Line] = {}
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
@@ -233,7 +234,8 @@ class Gateways:
         may_room_come = True
         while not (sent := await self._open_and_send(line, intent)):
             if sent is not None:  # as many of the benchmark as may be are in flight
-                await asyncio.sleep(0.05 + 0.1 * random.random())  # noqa: S311
+                async with self._crowd:  # one looks at a time, however many wait
+                    await asyncio.sleep(0.05 + 0.1 * random.random())  # noqa: S311
                 continue
             if not may_room_come:
                 raise OverBudget("The next call does not fit into what is left of the budget.")
@@ -266,7 +268,7 @@ class Gateways:
             try:
                 call_id = await asyncio.shield(pending)
                 if not call_id:
-                    line.limiter.correct(estimated=estimate, used=0)
+                    line.limiter.give_back(estimate)
                     return NOT_NOW if call_id == NOT_NOW else None
                 was_sent = True
                 reach("send", call_id)

@@ -111,13 +111,15 @@ class Limiter:
         self._moments = Batcher(self._give, executor=executor)
         # Tokens used beyond what was estimated, told with the next request; below 0 they come back.
         self._owed = 0.0
+        # Requests that were permitted and never sent, which come back likewise.
+        self._unsent = 0
 
     async def permit(self, tokens: float) -> None:
         """Return when one request of about so many tokens may be sent."""
         is_given = not any(self._limits)
         while not is_given:
-            owed, self._owed = self._owed, 0.0
-            at, is_given = await self._moments.put((tokens, owed))
+            told, self._owed, self._unsent = (self._owed, self._unsent), 0.0, 0
+            at, is_given = await self._moments.put((tokens, *told))
             wait_s = at - self._clock()
             if not is_given:  # a little before; who waits for about the same moment asks together
                 wait_s -= _TOGETHER_S + wait_s % _TOGETHER_S
@@ -127,18 +129,29 @@ class Limiter:
         """Tell what a permitted request used in truth."""
         self._owed += used - estimated
 
-    def _give(self, asked: Sequence[tuple[float, float]]) -> list[tuple[float, bool]]:
-        """When each may be sent, and whether that is settled: else it is to ask again before."""
+    def give_back(self, tokens: float) -> None:
+        """Tell that a permitted request of about so many tokens is not sent."""
+        self._owed -= tokens
+        self._unsent += 1
+
+    def _give(self, asked: Sequence[tuple[float, float, int]]) -> list[tuple[float, bool]]:
+        """When each may be sent, and whether that is settled: else it is to ask again before.
+
+        Each with the tokens that are owed and the requests that come back.
+        """
         with transaction.atomic():
             rows = RateLimit.objects.select_for_update()
             row, _ = rows.get_or_create(endpoint=self._endpoint)
             now, found, until = self._clock(), [], Until(row.requests_until, row.tokens_until)
             turn = _Turn(self._who, self._name, row.turns, now)
             if self._limits[1]:
-                owed = sum(each for _, each in asked) / rate(self._limits[1])
+                owed = sum(each for _, each, _ in asked) / rate(self._limits[1])
                 until = until._replace(tokens=until.tokens + owed)
+            if self._limits[0]:
+                back = sum(each for *_, each in asked) / rate(self._limits[0])
+                until = until._replace(requests=until.requests - back)
             given = until
-            for tokens, _ in asked:
+            for tokens, *_ in asked:
                 # By what is given and not by the moment: no large request is passed by small ones.
                 is_settled = max(until) <= now + 1 + LATE_S and turn.is_mine
                 until, at = give(until, self._limits, tokens, now=now)
@@ -165,6 +178,8 @@ class _Turn:
         # A run that comes, or comes again, owes nothing and is owed nothing.
         least = min((had for had, _ in others.values()), default=0.0)
         self._had, self._until = mine or (least, 0.0)
+        # When the first of its requests that wait now comes back.
+        self._back = inf
         self._first = min((had for had, until in others.values() if until > now), default=inf)
         same = sum(key.startswith(f"{who.scope}/") for key in others) if who.scope else 0
         self._weight = who.weight / (1 + same)
@@ -183,13 +198,17 @@ class _Turn:
     def wait(self, at: float) -> float:
         """It is not given it, and waits until this moment at least; when it comes back."""
         at = max(at, self._now + 2 * _TOGETHER_S)
-        self._until = max(self._until, at)
+        self._until, self._back = max(self._until, at), min(self._back, at)
         return at
 
     @property
     def stored(self) -> dict[str, Sequence[float]]:
         """All of them, for the row."""
-        return self._others | {self._name: [self._had, max(self._until, self._now)]}
+        # However many wait behind the first: nobody waits long for a worker that died.
+        soon = self._now + _FORGOTTEN_S
+        last = max(soon, self._back) if self._back < inf else soon
+        until = min(max(self._until, self._now), last)
+        return self._others | {self._name: [self._had, until]}
 
 
 def wait_before(attempt: int, *, retry_after: float | None) -> float:

@@ -2,6 +2,7 @@
 each model is asked."""
 
 import hashlib
+from datetime import timedelta
 from decimal import ROUND_CEILING, Decimal
 from typing import Any, ClassVar, Final, Self
 
@@ -16,6 +17,10 @@ from llm.profiles import Profile, known
 
 # An account counts whole millionths of a millionth of a dollar: sums stay exact on every database.
 UNITS_PER_USD: Final = 10**12
+# How long a run waits for one answer. Later nobody alive waits for it any more; the margin is for
+# writing the outcome down.
+CALL_DEADLINE_S: Final = 120.0
+LOST_AFTER: Final = timedelta(seconds=CALL_DEADLINE_S + 60)
 
 
 def to_units(usd: Decimal) -> int:

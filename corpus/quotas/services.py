@@ -54,8 +54,7 @@ def set_quota(
     with transaction.atomic():
         most = {"bytes": bytes, "calls": calls, "usd": usd}
         most |= {"usd_month": usd_month, "in_flight": in_flight}
-        quota, _ = Quota.objects.update_or_create(scope=benchmark.slug, defaults=most)
-        share_quota(quota)
+        quota = share_quota(benchmark.slug, most)
         data = {k: str(v) if isinstance(v, Decimal) else v for k, v in most.items()}
         audit.record(
             actor=actor, verb="set quota", target=benchmark, scope=benchmark.slug, data=data

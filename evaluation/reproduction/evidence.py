@@ -80,7 +80,9 @@ def of_benchmark(
 
 
 def _versions(benchmark: Benchmark) -> Sequence[CorpusVersion | None]:
-    return [*CorpusVersion.objects.choices(benchmark)] or [None]
+    """All but what the practice model has cleaned."""
+    found = [*CorpusVersion.objects.choices(benchmark)]
+    return [each for each in found if not each.recipe.get("practice")] if found else [None]
 
 
 def score_missing(

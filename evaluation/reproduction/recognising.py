@@ -87,13 +87,15 @@ def _is_of(
     known: Mapping[str, PublishedTable],
     is_derived: bool,
 ) -> bool:
+    if is_derived and corpus != PLUS:
+        return False  # what was cleaned or cut anew is another corpus, of whatever size
     for what, table, column in CORPORA.get(corpus, ()):
         printed = _printed(known[table], column).get(plain(name))
         if printed is None:
             # The sizes of seven of BRIGHT's twelve sets are printed.
             return corpus == BRIGHT
         is_without = what == "passages" and not found[what]
-        if is_without and not is_derived and corpus != PLUS:
+        if is_without and corpus != PLUS:
             continue
         if not is_alike(found[what], printed):
             return False

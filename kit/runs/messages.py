@@ -5,7 +5,7 @@ queue would fill with thousands of copies.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, TypeAlias
 
 # A task's name, the run's id, whether somebody leads the run, so that only help is welcome, and how
@@ -62,6 +62,11 @@ class Messages:
         with self._lock:
             self._sent.pop(key, None)
             self._waiting.pop(key, None)
+
+    def forget(self, runs: Collection[tuple[str, int]]) -> None:
+        """The last message about these led to nothing: another may be sent at once."""
+        with self._lock:
+            self._sent = {key: sent for key, sent in self._sent.items() if key[:2] not in runs}
 
     def note_received(self, task: str, pk: int) -> None:
         """A message was taken from this process's own queue."""

@@ -193,6 +193,11 @@ class TrackedRun(models.Model):
         """Rows that wait for their outcome, of kinds that workers share."""
         raise NotImplementedError
 
+    @classmethod
+    def is_shared(cls) -> bool:
+        """Whether workers share such a run, each in a place of its own."""
+        return cls.waiting_items is not TrackedRun.waiting_items
+
     def move(self, to: str, *, sources: Collection[str] = (), **fields: Any) -> bool:
         """Move to state `to` by one conditional UPDATE; False if that is no legal move now.
 
@@ -208,7 +213,9 @@ class TrackedRun(models.Model):
 
     def claim(self) -> bool:
         """Take the run for this process; False if another worker has it or this one is ending."""
-        if stopping.is_set() or not turns.may_claim(at_screen=self.at_screen):
+        # A group belongs to a run that was claimed; whichever thread of its worker takes it.
+        may_claim = not self.task_name or turns.may_claim(at_screen=self.at_screen)
+        if stopping.is_set() or not may_claim:
             return False
         now = timezone.now()
         # In one transaction, so that the fence read back is the one that this claim wrote.

@@ -15,7 +15,8 @@ from celery.signals import task_postrun, task_received, worker_ready, worker_shu
 from django.apps import apps
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, close_old_connections, connection
-from django.db.models import Exists, F, IntegerField, OuterRef, Value
+from django.db.models import Case, Exists, F, IntegerField, OuterRef, Value, When, Window
+from django.db.models.functions import RowNumber
 from kombu.asynchronous import get_event_loop
 
 from kit.runs import turns
@@ -25,8 +26,9 @@ from kit.runs.periodic import PeriodicTasks
 from kit.runs.workers import beat, leave
 
 logger = logging.getLogger(__name__)
-# Due runs of each kind that are looked at: what is taken makes place for the next.
-_MAX_PER_KIND = 20
+# Due runs of each kind, benchmark and weight that are looked at: what is taken makes place for the
+# next of its equals, and none of them hides another.
+_MAX_ALIKE = 20
 _LOOP_SECONDS = 1.0
 # Between two looks at the file that `wake` touches.
 _NAP_SECONDS = 0.2
@@ -79,6 +81,9 @@ class Poller(threading.Thread):
         while not self._stopped.is_set() and (left := ends_at - time.monotonic()) > 0:
             if self._is_called(left) or self.run_over.is_set():
                 break
+            if again := turns.may_try_again():
+                self.messages.forget(again)
+                break
         self.run_over.clear()
         return not self._stopped.is_set()
 
@@ -120,9 +125,9 @@ class Poller(threading.Thread):
             raise
 
 
-def due_runs() -> list[tuple[type[TrackedRun], int, bool, int]]:
+def due_runs(*, shared: bool = False) -> list[tuple[type[TrackedRun], int, bool, int]]:
     """The first due runs of every kind, each with whether somebody leads it and help is welcome,
-    and how often it was claimed.
+    and how often it was claimed; only of kinds that workers share, if asked.
 
     In the order of their turns; of those with equal claims whoever was claimed least often comes
     first, then the oldest: so a long run that a worker gave back stands behind those that had no
@@ -130,14 +135,18 @@ def due_runs() -> list[tuple[type[TrackedRun], int, bool, int]]:
     """
     found = []
     for model in run_models():
-        first = model.objects.calling().order_by("fence", "pk")[:_MAX_PER_KIND]
-        has_leader = ~Exists(model.objects.due().filter(pk=OuterRef("pk")))
+        if shared and not model.is_shared():
+            continue
         of, has_own = model.of_benchmark, any(f.name == "priority" for f in model._meta.fields)
-        rows = first.annotate(
-            led=has_leader,
+        rows = model.objects.calling().annotate(
+            led=~Exists(model.objects.due().filter(pk=OuterRef("pk"))),
             of=F(f"{of}__slug") if of else Value(""),
             said=F("priority") if has_own else Value(None, IntegerField(null=True)),
         )
+        large = Case(When(total__gt=turns.SMALL, then=1), default=0)
+        alike: list[F | Case] = [F("of"), F("said"), large]
+        nth = Window(RowNumber(), partition_by=alike, order_by=["led", "fence", "pk"])
+        rows = rows.annotate(nth=nth).filter(nth__lte=_MAX_ALIKE).order_by("fence", "pk")
         names = ("pk", "led", "fence", "of", "said", "total")
         for pk, led, fence, scope, said, total in rows.values_list(*names):
             who = turns.Claimant((model.task_name, pk), scope, model.weigh(said, total))

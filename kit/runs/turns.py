@@ -49,6 +49,10 @@ _guard = threading.Lock()
 _turns: "dict[Key, Turn]" = {}
 # Since when runs that are due have waited, as far as this process has seen.
 _waiting: dict[Key, float] = {}
+# Runs that found no place in this process, and when there may be one for them.
+_refused: dict[Key, float] = {}
+# Between two tries at least: where too many have not ended yet what they had begun.
+_TRY_S: Final = 1.0
 # Threads of this worker process, and those that are at work for nobody at the screen.
 threads = 0
 _busy: set[int] = set()
@@ -102,15 +106,28 @@ def place(who: Claimant) -> Iterator[Turn | None]:
     with _guard:
         at_work = [each for each in _turns.values() if not each.is_over]
         most = settings.ASSAY_RUNS_AT_ONCE
-        is_free = len(at_work) < most or min(_left(each, who, at_work) for each in at_work) <= 0
-        if is_free and who.key not in _turns and len(_turns) < 2 * most:
+        # One that came before and has not begun yet takes the place of one that had its slice.
+        over = sum(_left(each, who, at_work) <= 0 for each in at_work)
+        if len(at_work) < most + over and who.key not in _turns and len(_turns) < 2 * most:
             turn = _turns[who.key] = Turn(who)
+        elif who.key not in _turns:
+            left = min((_left(each, who, at_work) for each in at_work), default=0.0)
+            _refused[who.key] = time.monotonic() + max(left, _TRY_S)
     try:
         yield turn
     finally:
         if turn is not None:
             with _guard:
                 del _turns[who.key]
+
+
+def may_try_again() -> set[Key]:
+    """Runs that found no place here and may find one now; each is named once."""
+    with _guard:
+        found = {key for key, at in _refused.items() if at <= time.monotonic()}
+        for key in found:
+            del _refused[key]
+    return found
 
 
 def in_order(due: list[tuple[Claimant, bool, Any]]) -> list[Any]:

@@ -25,7 +25,7 @@ from kit.runs.moves import note
 from kit.runs.turns import Priority
 from llm import endpoints
 from llm.endpoints import Endpoint, SettingsError
-from llm.models import Account, Call, CallQuerySet, to_units
+from llm.models import LOST_AFTER, Account, Call, CallQuerySet, to_units
 from llm.prices import table
 from llm.requests import EFFORTS
 
@@ -52,7 +52,7 @@ def reserve(charges: Sequence[tuple[int | None, Decimal | None]]) -> list[bool |
     own = {pk: _Room(row.limit_units) for pk, row in rows.items()}
     for pk, row in rows.items():
         own[pk].take(row.spent_units + row.reserved_units, calls=0)
-    shared = {quota.pk: _left(quota) for quota in _locked(rows.values())}
+    shared = {quota.pk: _left(quota, keeps_month=True) for quota in _locked(rows.values())}
     taken: dict[int, int] = defaultdict(int)
     made: dict[int, int] = defaultdict(int)
     fits: list[bool | None] = []
@@ -104,20 +104,29 @@ def _locked(accounts: Iterable[Account]) -> QuerySet[Quota]:
     return rows if ids else rows.none()
 
 
-def _left(quota: Quota) -> _Room:
-    """By what all its accounts have spent, hold and made."""
+def _left(quota: Quota, *, keeps_month: bool = False) -> _Room:
+    """By what all its accounts have spent, hold and made.
+
+    The first to look in a month, under the lock of the row, notes where it begins.
+    """
     sums = quota.accounts.aggregate(
         units=Sum(F("spent_units") + F("reserved_units")), calls=Sum("made")
     )
     taken, room = int(sums["units"] or 0), _Room(_limit(quota.usd), quota.calls)
     room.take(taken, calls=int(sums["calls"] or 0))
+    under_way = Call.objects.under_way().filter(account__quota=quota)
     if quota.in_flight is not None:
-        under_way = Call.objects.under_way().filter(account__quota=quota).count()
-        room.places = max(0, quota.in_flight - under_way)
+        # Nobody waits for older ones, whether or not somebody listed them as lost already.
+        since = datetime.now(UTC) - LOST_AFTER
+        room.places = max(0, quota.in_flight - under_way.filter(created_at__gte=since).count())
     if quota.usd_month is not None:
-        if quota.month != this_month().date():  # nothing was spent in it yet
-            quota.month, quota.units_before = this_month().date(), taken
-            quota.save(update_fields=["month", "units_before"])
+        month = this_month().date()
+        if quota.month != month:
+            # A call under way counts in the month in which it is known what it cost.
+            held = under_way.aggregate(all=Sum("bound_usd"))["all"] or Decimal(0)
+            quota.month, quota.units_before = month, taken - to_units(held)
+            if keeps_month:
+                quota.save(update_fields=["month", "units_before"])
         left = to_units(quota.usd_month) - (taken - quota.units_before)
         room.units = left if room.units is None else min(room.units, left)
     return room
@@ -136,13 +145,15 @@ def units_of_month(ids: Sequence[int]) -> int:
     return sum(to_units(each["all"] or Decimal(0)) for each in sums)
 
 
-def share_quota(quota: Quota) -> None:
-    """Let all runs of its scope look at a quota that changed, and none at one without limits.
+def share_quota(scope: str, limits: Mapping[str, Any]) -> Quota:
+    """Set the limits of a scope, and let all its runs look at them, or none where there are none.
 
     In the caller's transaction.
     """
-    ids = [run.account_id for run in paying_runs(quota.scope) if run.account_id]
+    ids = [run.account_id for run in paying_runs(scope) if run.account_id]
+    # Before the quota, as `reserve` does: else each would wait for the other.
     accounts = list(Account.objects.select_for_update().filter(pk__in=ids).order_by("pk"))
+    quota, _ = Quota.objects.update_or_create(scope=scope, defaults=limits)
     calls = Call.objects.filter(account__in=ids).order_by().values_list("account")
     made = dict(calls.annotate(Count("pk"))) if quota.limits_calls else {}
     if quota.usd_month is not None:
@@ -153,6 +164,7 @@ def share_quota(quota: Quota) -> None:
         account.quota = quota if quota.limits_calls else None
         account.made = made.get(account.pk, 0)
     Account.objects.bulk_update(accounts, ["quota", "made"])
+    return quota
 
 
 class PayingRun(TrackedRun):

@@ -22,7 +22,7 @@ from kit.failpoints import reach
 from kit.runs.models import worker_id
 from llm.errors import LLMError
 from llm.ledger.accounts import move, reserve
-from llm.models import Call
+from llm.models import LOST_AFTER, Call
 from llm.prices import Price
 from llm.profiles import Profile
 from llm.requests import Reply, Request, Usage
@@ -36,10 +36,6 @@ _ANOTHER_STANDS: Final = "Answered twice: the answer of another attempt stands."
 # In place of a call's id.
 NOT_NOW: Final = 0
 LOST: Final = "Never answered: the worker stopped before an answer was written down."
-# How long a run waits for one answer. Later nobody alive waits for it any more; the margin is for
-# writing the outcome down.
-CALL_DEADLINE_S: Final = 120.0
-LOST_AFTER: Final = timedelta(seconds=CALL_DEADLINE_S + 60)
 # Those of a new row that are not null, in the order of `_insert`.
 _OPENED: Final = (
     *("key", "attempt", "role", "model", "endpoint", "practice", "subject", "owner", "status"),

@@ -7,6 +7,7 @@ import pytest
 
 from debate.models import DebateRun, HintRun
 from kit.runs import turns
+from kit.runs.messages import Messages
 from kit.runs.turns import SLICE_S, Claimant, Priority, in_order, place
 
 LARGE, OTHER = Claimant(("a", 1), "x", 1), Claimant(("a", 2), "x", 1)
@@ -24,6 +25,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(turns, "time", found)
+    monkeypatch.setattr(turns, "_refused", {})
     return found
 
 
@@ -65,6 +67,33 @@ def test_nobody_gives_a_place_before_its_slice_nor_to_a_third_at_once(take, cloc
     assert late is not None
     assert not late.is_over
     assert [each.is_over for each in turns._turns.values()] == [False, True, False]
+
+
+def test_one_slice_that_is_over_makes_one_place(take, clock, settings) -> None:
+    first, second = take(LARGE), take(SMALL)
+    clock.now += SLICE_S
+    others = [Claimant(("a", n), "z", 4) for n in (5, 6)]
+    with place(others[0]) as newcomer, place(others[1]) as too_many:
+        assert newcomer is not None
+        assert too_many is None
+        newcomer.begin()
+    assert (first.is_over, second.is_over) == (True, False)
+
+
+def test_who_finds_no_place_tries_again_when_a_slice_is_over(take, clock) -> None:
+    assert None not in (take(LARGE), take(OTHER))
+    assert take(SMALL) is None
+    # Shares 1/2 and 4.
+    clock.now += SLICE_S * 0.5 / 4
+    assert turns.may_try_again() == {SMALL.key}
+    assert turns.may_try_again() == set()
+    assert take(SMALL) is not None
+    messages, key = Messages(own_queue=True), (*SMALL.key, False, 0)
+    messages.note_sent(key, now=1.0)
+    messages.note_received(*SMALL.key)
+    assert messages.to_send([key], now=2.0) == []
+    messages.forget({SMALL.key})
+    assert messages.to_send([key], now=2.0) == [key]
 
 
 def test_a_run_has_one_place_in_a_process(take) -> None:

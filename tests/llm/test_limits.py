@@ -181,7 +181,7 @@ def test_a_run_that_comes_late_has_its_share_of_the_limit_at_once(
         clock.now, name = now = min(visits)
         together = visits.count(now)
         visits = [each for each in visits if each != now]
-        for at, is_given in limiters[name]._give([(0.0, 0.0)] * together):
+        for at, is_given in limiters[name]._give([(0.0, 0.0, 0)] * together):
             if is_given:
                 sent.append((at, name))
                 visits += [(at, name)] * (left[name] > 0)
@@ -223,13 +223,39 @@ def test_calls_that_wait_are_given_their_moments_together(clock: Clock) -> None:
 def test_a_worker_that_dies_wastes_no_more_than_two_seconds(clock: Clock) -> None:
     async def use(dead: Limiter, next_one: Limiter) -> None:
         waiting = [asyncio.create_task(dead.permit(0)) for _ in range(100)]
-        await dead._moments.put((0, 0))
+        await dead._moments.put((0, 0, 0))
         for each in waiting:
             each.cancel()
         await next_one.permit(0)
 
     with_limiters((60, 0), clock, 2, use)
     assert clock.now <= 1000 + 4
+
+
+def test_nobody_waits_for_a_run_whose_worker_died(clock: Clock) -> None:
+    dead, alive = (Claimant(("r", n), name, 4) for n, name in enumerate(("dead", "alive")))
+
+    async def use(first: Limiter, second: Limiter) -> None:
+        # A call each 2 s; those of the dead one stand behind one another for two minutes.
+        await asyncio.gather(*(first._moments.put((0, 0, 0)) for _ in range(64)))
+        for _ in range(30):
+            await second.permit(0)
+
+    with_limiters((30, 0), clock, 2, use, who=[dead, alive])
+    assert clock.now <= 1000 + 30 / rate(30) + 10
+
+
+def test_a_permitted_request_that_is_not_sent_comes_back(clock: Clock) -> None:
+    async def use(limiter: Limiter) -> None:
+        for _ in range(100):
+            await limiter.permit(50)
+            limiter.give_back(50)
+        await limiter.permit(50)
+
+    with_limiters((60, 6000), clock, 1, use)
+    assert clock.now < 1000 + 3
+    row = RateLimit.objects.get()
+    assert row.requests_until == pytest.approx(clock.now + 1 / rate(60), abs=2)
 
 
 def test_tokens_that_were_not_used_come_back_and_more_are_owed(clock: Clock) -> None:

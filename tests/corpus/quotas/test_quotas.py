@@ -13,6 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from annotate.workspace.collecting import collect_text
 from corpus.benchmarks.services import create_benchmark
@@ -27,8 +28,8 @@ from kit.models import Event, Quota
 from kit.runs.models import RunStatus
 from kit.runs.moves import resume_run
 from llm import endpoints
-from llm.ledger.accounts import this_month
-from llm.models import Account, Call
+from llm.ledger.accounts import open_account, reserve, this_month
+from llm.models import LOST_AFTER, Account, Call
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
 from tests.llm.stub import after
@@ -222,6 +223,47 @@ def test_calls_of_a_month_and_in_flight_are_limited_over_all_runs(
         before = len(stub.asked)
         worked(third)
         assert len(stub.asked) > before
+
+
+@database
+def test_calls_of_a_killed_worker_hold_no_place_once_nobody_waits_for_them(
+    benchmark, settings
+) -> None:
+    with answering(settings, turn("no")) as stub:
+        limit(benchmark, in_flight=1)
+        dead, run = run_of(benchmark, 1), run_of(benchmark, 1)
+        account = open_account(dead)
+        lost = Call.objects.create(
+            key="k",
+            attempt=1,
+            request={},
+            account=account,
+            status="intent",
+            created_at=timezone.now(),
+        )
+        assert reserve([(account.pk, None)]) == [None]
+        Call.objects.filter(pk=lost.pk).update(created_at=lost.created_at - LOST_AFTER)
+        assert reserve([(account.pk, None)]) == [True]
+        assert worked(run).status == RunStatus.DONE
+        assert stub.asked
+
+
+@database
+def test_what_is_in_flight_when_a_month_begins_counts_in_the_new_one(benchmark, settings) -> None:
+    settings.OPENAI_API_KEY = "sk-stub"
+    account, usd = open_account(run_of(benchmark, 1)), 10**12
+    limit(benchmark, usd_month=Decimal(1))
+    # $5 of the last month, and $0.60 of a call that is under way; it will come to $0.50.
+    Account.objects.update(spent_units=5 * usd, reserved_units=usd * 6 // 10)
+    call = {"key": "k", "attempt": 1, "request": {}, "status": "intent"}
+    call["created_at"] = timezone.now()
+    Call.objects.create(**call, account=account, bound_usd=Decimal("0.6"))
+    Quota.objects.update(month="2026-01-01")
+    assert reserve([(account.pk, Decimal("0.41"))]) == [False]
+    Call.objects.update(status="answered", text="yes", usd=Decimal("0.5"))
+    Account.objects.update(spent_units=usd * 55 // 10, reserved_units=0)
+    charges = [(account.pk, Decimal(each)) for each in ("0.51", "0.5", "0.01")]
+    assert reserve(charges) == [False, True, False]
 
 
 @pytest.mark.django_db

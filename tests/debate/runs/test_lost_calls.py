@@ -10,8 +10,8 @@ from debate.tasks import run_debates
 from kit.runs.periodic import PeriodicTasks
 from llm import endpoints
 from llm.ledger import writing
-from llm.ledger.writing import CALL_DEADLINE_S, LOST_AFTER, Intent, list_lost_calls
-from llm.models import Call
+from llm.ledger.writing import Intent, list_lost_calls
+from llm.models import CALL_DEADLINE_S, LOST_AFTER, Call
 from llm.requests import Request
 from tests.factories import make_benchmark, make_passage, make_pool, make_query
 

@@ -8,7 +8,8 @@ from django.db import connection
 from debate.models import Debate, DebateRun
 from debate.runs.services import start_run
 from debate.tasks import run_debates
-from kit.runs.models import RunStatus
+from kit.runs import polling, turns
+from kit.runs.models import RunStatus, give_back
 from kit.runs.polling import due_runs
 from llm import endpoints
 from llm.practice.server import serve
@@ -64,6 +65,44 @@ def test_run_that_had_a_turn_stands_behind_those_that_wait(settings) -> None:
     settings.ASSAY_PUMP_SECONDS = 0.1
     run_debates(first.pk)
     assert [pk for _, pk, *_ in due_runs()] == [second.pk, first.pk]
+
+
+def test_a_run_takes_one_of_its_workers_threads_and_gives_it_back(monkeypatch) -> None:
+    run = make_run(2)
+    monkeypatch.setattr(turns, "threads", 3)
+    monkeypatch.setattr(turns, "_busy", set())
+    run_debates(run.pk)
+    run.refresh_from_db()
+    assert run.status == RunStatus.DONE
+    # Its groups are taken by a thread of its own for the database.
+    assert turns._busy == {threading.get_ident()}
+    give_back()
+    assert turns._busy == set()
+
+
+def test_who_finds_no_thread_has_one_that_had_its_slice_end(monkeypatch, settings) -> None:
+    run, settings.ASSAY_RUNS_AT_ONCE = make_run(1), 1
+    monkeypatch.setattr(turns, "threads", 2)
+    monkeypatch.setattr(turns, "_busy", {-1})
+    with turns.place(turns.Claimant(("other", 1), "z", 1)) as turn:
+        turn.since -= turns.SLICE_S
+        run_debates(run.pk)
+        assert turn.is_over
+    run.refresh_from_db()
+    assert (run.status, run.fence) == (RunStatus.QUEUED, 0)
+
+
+def test_a_small_run_is_seen_behind_many_large_ones_of_its_kind(monkeypatch) -> None:
+    monkeypatch.setattr(polling, "_MAX_ALIKE", 2)
+    large = [make_run(1, f"large{n}") for n in range(2)]
+    same = make_run(1, "large2")
+    DebateRun.objects.update(total=1_000, benchmark=large[0].benchmark)
+    small = make_run(1, "small")
+    beside = make_run(1, "beside")
+    DebateRun.objects.filter(pk=beside.pk).update(benchmark=large[0].benchmark)
+    assert {pk for _, pk, *_ in due_runs()} == {*(each.pk for each in large), small.pk, beside.pk}
+    DebateRun.objects.filter(pk=same.pk).update(priority=turns.Priority.HIGH)
+    assert same.pk in {pk for _, pk, *_ in due_runs(shared=True)}
 
 
 @pytest.mark.slow

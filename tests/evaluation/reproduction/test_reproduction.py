@@ -16,6 +16,7 @@ from corpus.models import Benchmark, Judgment, Query, RankedList, RetrievalRun, 
 from evaluation.experiments.services import create_experiment
 from evaluation.published.services import PublishedTable, tables
 from evaluation.reproduction.evidence import Kind
+from evaluation.reproduction.recognising import recognised
 from evaluation.reproduction.services import Figure, State, figures, summary
 from tests.corpus.import_files import imported
 from tests.evaluation.conftest import release_into
@@ -196,6 +197,14 @@ def test_a_name_alone_is_no_evidence(what) -> None:
         untried = figure(found, "marcus-bright", "BM25", "biology")
         assert untried.state is State.UNTRIED
         assert "“BM25” over biology of BRIGHT" in untried.why
+
+
+def test_a_cleaned_version_is_not_the_corpus_that_it_was_made_of() -> None:
+    # The sizes of pony's corpus are printed nowhere; with those of biology a tenth is allowed.
+    known, counts = tables(), {"pony": {"queries": 112, "passages": 90}}
+    table = known["diver-retrievers-evaluate-retriever-with-original-query"]
+    assert recognised(table, counts, known, is_derived=False) == {"pony"}
+    assert recognised(table, counts, known, is_derived=True) == set()
 
 
 def test_the_command_prints_what_the_page_shows(tmp_path) -> None:
