@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from django import forms
 from django.contrib import messages
+from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
@@ -255,11 +256,11 @@ class PayingPages(RunPages[PaidT]):
         with htmx.refusal_shown(request):
             if not form.is_valid():
                 raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
-            usd = form.cleaned_data["budget_usd"]
-            if usd != run.budget_usd or "priority" not in request.POST:
-                set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
-            if "priority" in request.POST and form.cleaned_data["priority"] != run.priority:
-                priority = form.cleaned_data["priority"]
-                set_priority(run=run, priority=priority, actor=access.user)
+            usd, priority = form.cleaned_data["budget_usd"], form.cleaned_data["priority"]
+            with transaction.atomic():
+                if usd != run.budget_usd or "priority" not in request.POST:
+                    set_budget(run, usd, actor=access.user, scope=access.benchmark.slug)
+                if "priority" in request.POST and priority != run.priority:
+                    set_priority(run=run, priority=priority, actor=access.user)
             messages.success(request, "The budget is set; a paused run has to be resumed.")
         return htmx.redirect(request, self.url(run))

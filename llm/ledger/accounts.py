@@ -329,8 +329,11 @@ def set_budget(run: PayingRun, usd: Decimal | None, *, actor: User | None, scope
 def set_priority(*, run: AskingRun, priority: int | None, actor: User | None) -> None:
     """Say which of the runs that wait for the same goes first; None leaves it to the run's size.
 
-    From its next turn on (kit/runs/turns.py).
+    From its next turn on (kit/runs/turns.py). Raises Refused for `high` by who is no staff:
+    it goes before the runs of other benchmarks, whose admins share the workers.
     """
+    if priority == Priority.HIGH and actor is not None and not actor.is_staff:
+        raise Refused("Staff of the site alone put a run before all others.", field="priority")
     with transaction.atomic():
         type(run).objects.filter(pk=run.pk).update(priority=priority)
         level = None if priority is None else Priority(priority).label

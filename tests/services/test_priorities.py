@@ -12,7 +12,7 @@ from tests.services.conftest import start, undisturbed
 from tests.services.pairs import is_over, make_pairs, result_of
 from tests.services.processes import Site, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.services
 LARGE, SMALL = 400, 20
 
 

@@ -273,8 +273,14 @@ def test_priority_is_set_on_the_page_by_script_and_by_command(benchmark, admin, 
     client.force_login(admin)
     page = f"/b/demo/debates/{run.pk}/"
     assert "priority: normal" in " ".join(client.get(page).content.decode().split())
-    assert client.post(f"{page}budget/", {"budget_usd": "", "priority": "16"}).status_code == 302
     api = f"/api/b/demo/priorities/debate.run/{run.pk}/"
+    refused = client.put(api, {"priority": "high"}, content_type="application/json")
+    assert (refused.status_code, refused.json()["field"]) == (409, "priority")
+    client.post(f"{page}budget/", {"budget_usd": "3", "priority": "16"})
+    run.refresh_from_db()
+    assert (run.budget_usd, run.priority) == (None, None)  # both or neither
+    User.objects.filter(pk=admin.pk).update(is_staff=True)
+    assert client.post(f"{page}budget/", {"budget_usd": "", "priority": "16"}).status_code == 302
     assert client.get(api).json() == {"priority": "high"}
     said = client.put(api, {"priority": "low"}, content_type="application/json")
     assert (said.json(), said.status_code) == ({"priority": "low"}, 200)
