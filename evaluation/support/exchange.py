@@ -33,7 +33,8 @@ def import_answers(
     """Answers of other programs, one JSON record a line: all of them or none.
 
     Their topics are queries here. Ids that name no passage of the query's domain stay, and support
-    nothing. Blank sentences are left out and counted (`blank` of the set). Raises Refused with line and field of every fault.
+    nothing. Blank sentences are left out and counted (`blank` of the set). Raises Refused with line
+    and field of every fault.
     """
     queries = Query.objects.in_benchmark(benchmark).filter(domain__is_ready=True)
     if domain:
