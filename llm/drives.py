@@ -81,13 +81,15 @@ class Drive(Generic[RunT]):
             list_lost_calls()
             try:
                 self._drive(share)
-            except Stopping:
-                share.release()
             except Exception as error:  # the job's outermost frame: it ends up in the row
                 # One lost lease in a group is enough: what else went wrong comes again elsewhere.
-                if any(isinstance(each, LostLease) for each in _leaves(error)):
+                lost = [each for each in _leaves(error) if isinstance(each, LostLease)]
+                if any(not isinstance(each, Stopping) for each in lost):
                     raise LostLease from error
-                _end(share, error)
+                if lost:
+                    share.release()
+                else:
+                    _end(share, error)
         except LostLease:
             logger.info("%s was paused, cancelled or taken over", _name(share))
         except _OUTAGES as error:

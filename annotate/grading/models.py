@@ -63,7 +63,7 @@ class GradedAnswer(models.Model):
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="graded_answers")
     origin = models.CharField(max_length=60)
     text = models.TextField()
-    truths: Any = models.JSONField(default=list)
+    truths: Any = models.JSONField(default=list, db_default=[])
 
     class Meta:
         ordering = ["pk"]

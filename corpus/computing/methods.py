@@ -276,7 +276,7 @@ def _faults(job: Job, title: str) -> Iterator[None]:
         raise
     except Misbehaved as fault:
         raise Refused(f"The retriever {title} gave what cannot be ranked: {fault}.") from None
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
         if job.config["method"] in (*BUILT_IN, Method.EMBEDDINGS):
             raise
         logger.exception("retriever %s", title)

@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
+from math import isfinite
 from typing import Any, Final
 
 from corpus.computing.models import Method
 from corpus.retrieval.postings import BM25, TFIDF
 from corpus.retrieval.protocol import GROUP, Default
 from corpus.retrieval.vectors import LSA
+from llm.parsing import UNSTORABLE
 
 logger = logging.getLogger(__name__)
 BUILT_IN: Final[dict[str, type[Any]]] = {Method.BM25: BM25, Method.TFIDF: TFIDF, Method.LSA: LSA}
@@ -106,8 +108,13 @@ def _loaded(name: str, points: list[EntryPoint]) -> Known:
 
 
 def in_one_line(error: BaseException) -> str:
-    """What went wrong, in one line of at most 300 characters."""
-    said = " ".join(f"{type(error).__name__}: {error}".split())
+    """What went wrong, in one line of at most 300 characters, whatever others' code says of it."""
+    try:
+        words = str(error)
+    except Exception:
+        words = "it does not say why"
+    said = " ".join(f"{type(error).__name__}: {words}".split())
+    said = UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", said)
     return said[:_LONGEST] + ("…" if len(said) > _LONGEST else "")
 
 
@@ -116,8 +123,9 @@ def _check(kind: Any, settings: Mapping[str, Any]) -> None:
         if not callable(getattr(kind, name, None)):
             raise TypeError(f"it has no method {name}")
     for name in ("title", "version"):
-        if not isinstance(getattr(kind, name), str) or not getattr(kind, name).strip():
-            raise TypeError(f"its {name} is not a text")
+        value = getattr(kind, name)
+        if not isinstance(value, str) or not value.strip() or not value.isprintable():
+            raise TypeError(f"its {name} is not a text in one line")
     for name, value in settings.items():
         if not isinstance(name, str) or not _SETTING.fullmatch(name) or name in _TAKEN:
             raise ValueError(f"a setting cannot be called {name!r}")
@@ -125,6 +133,10 @@ def _check(kind: Any, settings: Mapping[str, Any]) -> None:
         kinds = int | float if isinstance(value, tuple) else bool | int | float | str
         if len(numbers) not in (1, 3) or not all(isinstance(each, kinds) for each in numbers):
             raise ValueError(f"the setting {name} is neither a default nor (default, least, most)")
+        if not isinstance(value, str) and not all(map(isfinite, numbers)):
+            raise ValueError(f"the setting {name} is no finite number")
+        if isinstance(value, tuple) and not value[1] <= value[0] <= value[2]:
+            raise ValueError(f"the default of {name} is not between its least and its most")
 
 
 def _package(point: EntryPoint) -> str:

@@ -39,6 +39,8 @@ def order_of(pids: Sequence[str]) -> Order:
     """For each document the place of its id among all ids in ascending order."""
     order = np.empty(len(pids), np.int64)
     order[sorted(range(len(pids)), key=pids.__getitem__)] = np.arange(len(pids))
+    # Many searches look at it, also in the code of others.
+    order.flags.writeable = False
     return order
 
 

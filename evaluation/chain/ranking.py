@@ -97,14 +97,16 @@ def _system(here: Here, asked: Mapping[str, Any], paid: Any) -> TrackedRun:
 
 
 def _expand(here: Here, settings: Settings) -> Sequence[TrackedRun]:
+    method, options = settings.get("method", asking.QEXPAND), settings.get("options", {})
+    wordings.checked_config(method, options)  # what a plan names is a setting, and nothing else
     return [
         wordings.start_expansion(
             benchmark=here.benchmark,
-            method=settings.get("method", asking.QEXPAND),
+            method=method,
             retriever=_worded(here, settings),
             **here.asking(settings, wordings.ROLE),
             **given(settings, "name"),
-            **settings.get("options", {}),
+            **options,
         )
     ]
 
@@ -128,13 +130,16 @@ def _rerank(here: Here, settings: Settings) -> Sequence[TrackedRun]:
     asked: dict[str, Any] = {"actor": here.actor}
     if role := reranking.role_of(method):
         asked = here.asking(settings, role, len(chosen))
+    options = settings.get("options", {})
+    for run in chosen:
+        reranking.checked_config(run, method, options)
     return [
         reranking.start_rerank(
             benchmark=here.benchmark,
             source=run,
             method=method,
             **asked,
-            **settings.get("options", {}),
+            **options,
         )
         for run in chosen
     ]

@@ -159,7 +159,9 @@ def _take(chain: Chain, step: ChainStep) -> str:
         if step.sheet is not None and not step.sheet.is_over:
             return "its scores"
         if _is_stale(step):
-            _keep(step, sheet=_request(step, here_at(step, with_own=True)))
+            with transaction.atomic():
+                chain.hold()  # a step that another worker ended keeps the scores of its figures
+                _keep(step, sheet=_request(step, here_at(step, with_own=True)))
             return ""
         return _end(chain, step)
     runs = step.runs()

@@ -53,7 +53,7 @@ from kit.stats.predicted import Stratum, corrected_mean
 from kit.stats.ratings import from_columns
 
 # Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
-_FORM: Final = 1
+_FORM: Final = 2
 
 
 @dataclass(frozen=True)
@@ -262,8 +262,9 @@ def corrected_table(board: Board, outcome: str) -> ReportTable:
     rows = []
     for row, source in enumerate(board.systems):
         values, people = board.outcomes[outcome][row], board.people[row]
-        silent = source.sheet["uninformed"]
-        counts = [int((values == 0).sum()) - silent, int((values == 1).sum())]
+        mute = board.silent[row]
+        silent = int((mute & (values == 0)).sum())
+        counts = [int((~mute & (values == 0)).sum()), int((values == 1).sum())]
         strata = [
             Stratum(count, said, [(said, mark) for mark in people[values == said].tolist()
                                   if not np.isnan(mark)])

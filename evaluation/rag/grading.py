@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import F
 
 from evaluation.rag.board import shown
 from evaluation.rag.models import AnswerState, Grade, GradeRun, GradeState, RagRun
@@ -114,10 +115,12 @@ def close(run: GradeRun) -> None:
 
 
 def retry_failed(*, run: GradeRun, actor: User | None) -> None:
-    """Grade again what got no grade, and that alone; what was paid for is read again, not asked
-    again, so that only calls without an answer can end otherwise. Raises Refused."""
+    """Grade again what got no grade, and that alone: what could not be read is asked anew, and paid
+    for, since the ledger would tell the same. Raises Refused."""
     again = (GradeState.FAILED, GradeState.UNREADABLE)
-    retry_items(run, run.grades.all(), actor=actor, noun="grade", nouns="grades", failed=again)
+    with transaction.atomic():
+        run.grades.filter(state=GradeState.UNREADABLE).update(replicate=F("replicate") + 1)
+        retry_items(run, run.grades.all(), actor=actor, noun="grade", nouns="grades", failed=again)
 
 
 def grader_of(run: GradeRun) -> Grader:
@@ -165,7 +168,7 @@ class GradePump(Pump[Job, Job]):
         """Ask until a reply is a grade."""
         if item.exam is None:
             return item
-        steps = grade(item.exam, self.grader, self.key)
+        steps = grade(item.exam, self.grader, self.key, item.row.replicate)
         try:
             said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
         except LLMError as error:

@@ -204,6 +204,8 @@ class Grade(models.Model):
     state = models.CharField(max_length=10, choices=GradeState.choices, default=GradeState.WAITING)
     value = models.FloatField(null=True)
     said = models.TextField(blank=True, default="")
+    # How often it was asked anew, since what was said could not be read.
+    replicate = models.PositiveSmallIntegerField(default=0, db_default=0)
     call = models.ForeignKey(Call, null=True, on_delete=models.PROTECT, related_name="+")
     error = models.TextField(blank=True, default="")
 

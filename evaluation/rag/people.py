@@ -17,6 +17,7 @@ from evaluation.rag.models import AnswerState, RagRun
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.services import truths_of
 from kit.errors import Refused
+from kit.runs.models import RunStatus
 
 _ORIGIN: Final = "rag"
 # By query and text of an answer: who said what of it, 1 right, 0 wrong.
@@ -30,6 +31,8 @@ def draw(
     `open_sample`. One text that several sources gave to a query is judged once, for all."""
     if run.harness != Harness.SHORT:
         raise Refused("Short answers are right or wrong; of long ones check the citations.")
+    if run.status != RunStatus.DONE:
+        raise Refused("Answers are drawn when their run is done, and this one is not.")
     rows = run.answers.filter(state=AnswerState.ANSWERED, is_informed=True)
     found = list(rows.select_related("query__domain").order_by("pk"))
     queries = {each.query_id: each.query for each in found}

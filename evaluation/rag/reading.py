@@ -13,9 +13,9 @@ from django.db.models.fields.json import KeyTransform
 from corpus.models import Benchmark, Query
 from corpus.versions.services import stored
 from evaluation.metrics.alignment import majority
-from evaluation.metrics.run import Floats, Whole
+from evaluation.metrics.run import Flags, Floats, Whole
 from evaluation.metrics.standings import task_means
-from evaluation.rag.models import GradeRun, RagAnswer, RagRun, RagSource, SourceKind
+from evaluation.rag.models import AnswerState, GradeRun, RagAnswer, RagRun, RagSource, SourceKind
 from evaluation.rag.people import last_said, said_by_people
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.protocol.grading import BEST
@@ -38,7 +38,8 @@ class Board:
     `queries` are (key, domain, query id), by domain; `starts` are where domains begin. `outcomes`
     are by name: `together` (the graders' majority, or mean score), `grader-N`, and the strings.
     `graders` names the newest grading of each grader. `answered`: which answers and gradings these
-    are. `people`: the share of people who call an answer right, NaN where nobody judged it.
+    are. `people`: the share of people who call an answer right, NaN where nobody judged it, and
+    `silent` answers that say nothing; both empty of marks where nobody judged any.
     """
 
     run: RagRun
@@ -50,6 +51,7 @@ class Board:
     graders: Mapping[str, str]
     retrieved: Retrieved
     people: Floats
+    silent: Flags
 
     @property
     def measures(self) -> tuple[str, str, str]:
@@ -142,6 +144,8 @@ def _sheets(benchmark: Benchmark, versions: Iterable[int | None]) -> list[ScoreS
 def board_of(run: RagRun) -> Board:
     """All that was answered by this run's generator; of one source the newest answers."""
     runs = [each for each in _done(run.benchmark) if each.generator == run.generator]
+    # Before any of it is read: what ends meanwhile is read again by whoever looks next.
+    answered = _answered(runs)
     order = {each.pk: place for place, each in enumerate(runs)}
     newest: dict[tuple[object, ...], RagSource] = {}
     rows = RagSource.objects.filter(run__in=runs).select_related("retrieval_run")
@@ -156,16 +160,18 @@ def board_of(run: RagRun) -> Board:
     domains = [domain for _, domain, _ in queries]
     changed = [place for place, name in enumerate(domains) if domains[place - 1 : place] != [name]]
     outcomes, graders = _outcomes(run, runs, systems, places)
+    people, silent = _people(run.benchmark, systems, places)
     return Board(
         run=run,
-        answered=_answered(runs),
+        answered=answered,
         systems=systems,
         queries=queries,
         starts=np.array(changed, np.int64),
         outcomes=outcomes,
         graders=graders,
         retrieved=_retrieved(run, systems, queries),
-        people=_people(run.benchmark, systems, places),
+        people=people,
+        silent=silent,
     )
 
 
@@ -211,17 +217,23 @@ def _outcomes(
 
 def _people(
     benchmark: Benchmark, systems: Sequence[RagSource], places: Mapping[int, int]
-) -> Floats:
+) -> tuple[Floats, Flags]:
     found = np.full((len(systems), len(places)), np.nan)
+    silent = np.zeros(found.shape, np.bool_)
     said = said_by_people(benchmark)
+    if not said:
+        return found, silent
     rows_of = {source.pk: row for row, source in enumerate(systems)}
-    answers = RagAnswer.objects.filter(source__in=rows_of, is_informed=True)
-    answers = answers.filter(query__in={query for query, _ in said}) if said else answers.none()
+    given = RagAnswer.objects.filter(source__in=rows_of, state=AnswerState.ANSWERED)
+    mute = given.filter(is_informed=False).order_by()
+    for source, query in mute.values_list("source_id", "query_id"):
+        silent[rows_of[source], places[query]] = True
+    answers = given.filter(is_informed=True, query__in={query for query, _ in said})
     for each in answers.only("source_id", "query_id", "answers"):
         if marks := said.get((each.query_id, each.text.strip())):
             place = rows_of[each.source_id], places[each.query_id]
             found[place] = sum(marks.values()) / len(marks)
-    return found
+    return found, silent
 
 
 def _is_bare(values: Floats) -> bool:

@@ -41,13 +41,14 @@ from llm.ledger.serializers import (
 
 
 class SupportSetSerializer(serializers.ModelSerializer):
-    """Answers whose citations are judged, of a sentence the first `per_sentence`, null for all."""
+    """Answers whose citations are judged, of a sentence the first `per_sentence`, null for all;
+    `blank` sentences of imported ones were left out."""
 
     class Meta:
         model = SupportSet
         fields = [
             *("id", "kind", "name", "agent_run", "rag_run", "per_sentence", "is_split"),
-            "created_at",
+            *("blank", "created_at"),
         ]
 
 

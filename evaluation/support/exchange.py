@@ -33,7 +33,8 @@ def import_answers(
     """Answers of other programs, one JSON record a line: all of them or none.
 
     Their topics are queries here. Ids that name no passage of the query's domain stay, and support
-    nothing. Raises Refused with line and field of every fault.
+    nothing. Blank sentences are left out and counted (`blank` of the set). Raises Refused with line
+    and field of every fault.
     """
     queries = Query.objects.in_benchmark(benchmark).filter(domain__is_ready=True)
     if domain:
@@ -81,6 +82,7 @@ def import_answers(
             name=unused_name(name.strip()[:190] or "imported answers", taken),
             per_sentence=per_sentence,
             is_split=True,
+            blank=sum(record.blank for _, _, record in rows),
         )
         for number, query, record in rows:
             text = " ".join(sentence for sentence, _ in record.sentences)
@@ -88,7 +90,7 @@ def import_answers(
             store_split(of, Split(told, record.sentences, known[key, query.domain_id]))
         audit.record(
             actor=actor, verb="import answers", target=of, scope=benchmark.slug,
-            data={"answers": len(rows)},
+            data={"answers": len(rows), "blank sentences": of.blank},
         )  # fmt: skip
     return of
 

@@ -25,7 +25,8 @@ class SupportSet(models.Model):
     """Answers whose citations are judged; each is split once, so that all judge the same.
 
     `per_sentence` citations of a sentence count, the first ones; all where it is null (TREC RAG
-    2024 judged the first). A worker splits what stands here already: then `is_split`.
+    2024 judged the first). A worker splits what stands here already: then `is_split`. Of imported
+    ones `blank` sentences were left out.
     """
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="support_sets")
@@ -35,6 +36,7 @@ class SupportSet(models.Model):
     rag_run = models.ForeignKey(RagRun, null=True, on_delete=models.CASCADE, related_name="+")
     per_sentence = models.PositiveSmallIntegerField(null=True)
     is_split = models.BooleanField(default=False)
+    blank = models.PositiveIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

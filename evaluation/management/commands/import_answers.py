@@ -42,4 +42,5 @@ class Command(BaseCommand):
         except Refused as refusal:
             raise CommandError(refusal.message) from None
         count = of.answers.count()
-        self.stdout.write(f"Set {of.pk}, {of.name}: {count} answers")
+        odd = f", {of.blank} blank sentences left out" if of.blank else ""
+        self.stdout.write(f"Set {of.pk}, {of.name}: {count} answers{odd}")

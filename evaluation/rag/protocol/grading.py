@@ -74,9 +74,9 @@ class Graded:
 Grading: TypeAlias = Generator[Sequence[Request], Sequence[Reply], Graded]
 
 
-def grade(exam: Exam, who: Grader, key: bytes) -> Grading:
+def grade(exam: Exam, who: Grader, key: bytes, replicate: int = 0) -> Grading:
     """Ask until a reply is a grade, twice at most; the repair quotes the reply before."""
-    first = request = grade_request(exam, who, key)
+    first = request = replace(grade_request(exam, who, key), replicate=replicate)
     attempts: list[str] = []
     said, call = "", 0
     for _ in range(ATTEMPTS):

@@ -36,12 +36,14 @@ class ShapeFault(Exception):
 
 @dataclass(frozen=True)
 class Record:
-    """One answer: its system, the id of its query, and its sentences with the ids they cite."""
+    """One answer: its system, the id of its query, and its sentences with the ids they cite;
+    `blank` ones, which say nothing, are left out and counted."""
 
     run_id: str
     topic: str
     sentences: tuple[tuple[str, tuple[str, ...]], ...]
     shape: str = ""
+    blank: int = 0
 
 
 def read_record(data: Any) -> Record:
@@ -70,10 +72,10 @@ def read_record(data: Any) -> Record:
         raise ShapeFault("references is no list of ids.")
     if not isinstance(rows, list) or len(rows) > _MOST:
         raise ShapeFault(f"{key} is no list of at most {_MOST:,} sentences.")
-    sentences = tuple(
-        _sentence(row, references, f"{key}[{at}]", shape) for at, row in enumerate(rows)
-    )
-    return Record(run_id.strip(), str(topic).strip(), sentences, shape)
+    read = [_sentence(row, references, f"{key}[{at}]", shape) for at, row in enumerate(rows)]
+    sentences = tuple(each for each in read if each[0])
+    blank = len(read) - len(sentences)
+    return Record(run_id.strip(), str(topic).strip(), sentences, shape, blank)
 
 
 def _shape_of(data: Mapping[str, Any]) -> str:
@@ -94,8 +96,8 @@ def _shape_of(data: Mapping[str, Any]) -> str:
 def _sentence(
     row: Any, references: Sequence[str], place: str, shape: str
 ) -> tuple[str, tuple[str, ...]]:
-    if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
-        raise ShapeFault(f"{place}.text is no text, or empty.")
+    if not isinstance(row, dict) or not isinstance(row.get("text"), str):
+        raise ShapeFault(f"{place}.text is no text.")
     given = row.get("citations")
     if given is None:
         given = []

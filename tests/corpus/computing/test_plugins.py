@@ -180,6 +180,11 @@ def test_an_installed_retriever_stands_in_form_api_command_and_on_the_leaderboar
         ("index", "failed. OSError: no room for letters"),
         ("search", "failed. ZeroDivisionError: letters"),
         ("exit", "failed. SystemExit: 3"),
+        ("off", "failed. CancelledError:"),
+        ("mute", "failed. Mute: it does not say why"),
+        ("nul", "failed. OSError: no letter \ufffd"),
+        # What decides between equal scores is of the corpus, and of every other search.
+        ("order", "failed. ValueError: assignment destination is read-only"),
         ("unknown", "passage 99 is none of 0 to 4, for the query 'Mulch keeps"),
         ("nan", "passage 0 has a score that is no number"),
         ("huge", "passage 0 has a score that is no number"),
@@ -208,8 +213,15 @@ def test_what_goes_wrong_in_it_is_said_in_a_line_and_loses_nothing(
 def test_what_cannot_be_loaded_is_named_and_the_others_go_on(world, client, tmp_path) -> None:
     points = ["gone = tiny_retriever:Gone", "nowhere = no_such_module:X", "json = json:loads"]
     points += [f"{name} = tiny_retriever:Tiny" for name in ("bm25", "tiny", "Big")]
+    points += [f"{name} = tiny_retriever:{name.title()}" for name in ("lines", "endless", "above")]
     place(tmp_path, "\n".join(points))
     place(tmp_path, name="another", points="tiny = tiny_retriever:Tiny")
+    with (tmp_path / "tiny_retriever.py").open("a") as module:
+        module.write(
+            'class Lines(Tiny): title = "a\\0b"\n'
+            'class Endless(Tiny): settings = {"least": float("inf")}\n'
+            'class Above(Tiny): settings = {"least": (9, 1, 3)}\n'
+        )
     client.force_login(make_member(world, "admin", Role.ADMIN))
     with installed(tmp_path):
         page = client.get(page_of(world)).content.decode()
@@ -219,6 +231,9 @@ def test_what_cannot_be_loaded_is_named_and_the_others_go_on(world, client, tmp_
             "The retriever bm25 of tiny-retriever 1.2 is left out: a method here has that name.",
             "several packages bring one of this name",
             "a name is at most 40 small letters",
+            "its title is not a text in one line",
+            "the setting least is no finite number",
+            "the default of least is not between its least and its most",
         ):
             assert words in page
         with pytest.raises(Refused, match="gone of tiny-retriever") as refused:

@@ -9,7 +9,12 @@ from corpus.computing import retrievers
 
 MODULE = '''
 """Shared letters by all of both."""
+import asyncio
 import json
+
+class Mute(Exception):
+    def __str__(self):
+        raise ValueError
 
 class Tiny:
     title, version = "Tiny letters", "3"
@@ -28,6 +33,8 @@ class Tiny:
         texts = list(map(set, json.loads(self.path.read_text())))
         if self.wrong == "short":
             return []
+        if self.wrong == "order":
+            order[:] = order[::-1].copy()
         if self.wrong == "long":
             queries = [*queries, "one more"]
         return [self.one(query, texts, k) for query in queries]
@@ -41,6 +48,9 @@ class Tiny:
         match self.wrong:
             case "search": raise ZeroDivisionError("letters")
             case "exit": raise SystemExit(3)
+            case "off": raise asyncio.CancelledError
+            case "mute": raise Mute
+            case "nul": raise OSError("no letter \\x00")
             case "unknown": numbers[-1] = 99
             case "negative": numbers[-1] = -1
             case "nan": scores[0] = float("nan")

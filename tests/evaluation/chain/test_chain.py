@@ -18,7 +18,15 @@ from corpus.access import enter
 from corpus.benchmarks.services import add_person
 from corpus.cleaning.services import cancel_cleaning
 from corpus.computing.services import run_computation
-from corpus.models import Benchmark, CorpusVersion, Query, RetrievalRun, Role
+from corpus.models import (
+    Benchmark,
+    CorpusVersion,
+    ExpansionRun,
+    Query,
+    RerankRun,
+    RetrievalRun,
+    Role,
+)
 from corpus.versions.services import stored
 from evaluation.chain import services as verbs
 from evaluation.chain.here import Here
@@ -348,6 +356,31 @@ def test_nothing_is_left_where_the_lease_was_lost(benchmark) -> None:
     with pytest.raises(LostLease):
         verbs._take(chain, chain.steps.get())
     assert chain.steps.get().state == StepState.RUNNING
+
+
+@pytest.mark.parametrize(
+    "do", ['do = "rerank"\nmethod = "oracle"', 'do = "expand"\nmethod = "rewrite"']
+)
+@pytest.mark.parametrize("option", ["claimed = true", 'actor = "me"', 'source = "bm25"'])
+def test_options_are_settings_of_the_method_and_nothing_else(benchmark, do, option) -> None:
+    call_command("compute_run", benchmark="garden", stdout=StringIO())
+    with endpoints.practice_if_unconfigured("judge"):
+        chain = drive(start(benchmark, f"{do}\noptions = {{ {option} }}"))
+    assert chain.status == "failed"
+    assert f"has no setting {option.split()[0]!r}" in chain.error
+    assert not RerankRun.objects.exists()
+    assert not ExpansionRun.objects.exists()
+
+
+def test_scores_are_asked_for_by_who_has_the_chain(benchmark) -> None:
+    call_command("compute_run", benchmark="garden", stdout=StringIO())
+    early = request_sheet(benchmark=benchmark, actor=None, claimed=True)
+    chain = drive(start(benchmark, 'do = "aspects"\nshare = 0.0'))
+    carry_out(early)
+    audit.record(actor=None, verb="label", target=benchmark, scope="garden")
+    with pytest.raises(LostLease):  # given back, and not claimed again
+        verbs._take(chain, chain.steps.get())
+    assert (chain.steps.get().sheet, ScoreSheet.objects.get()) == (early, early)
 
 
 def test_figures_are_those_of_scores_begun_after_the_step(benchmark) -> None:

@@ -1,6 +1,7 @@
 """Boards of known numbers: RAGAlign with its cells, correlations, uplift, gains, agreement."""
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from corpus.models import CleaningRun, CorpusVersion
@@ -254,3 +255,24 @@ def test_a_kept_board_is_counted_anew_once_what_it_follows_from_is_another(sheet
     )
     assert cells(boards.shown(sheets.run).tables[0], "bm25")[mean] == 0.0
     assert boards.shown(sheets.run, "no such outcome").outcome == "together"
+
+
+def test_a_grading_that_ends_while_the_board_is_read_is_on_the_next(sheets) -> None:
+    source = sheets.system("bm25", G, scores(R))
+    sheets.graded("one", {source: G})
+
+    def ends(execute, sql, params, many, context):
+        found = execute(sql, params, many, context)
+        if "sheet" in sql and 'FROM "evaluation_graderun"' in sql and sheets.later:
+            sheets.later.pop()()
+        return found
+
+    sheets.later = [lambda: sheets.graded("two", {source: [0] * 8})]
+    with connection.execute_wrapper(ends):
+        assert boards.shown(sheets.run).graders == [GradeRun.objects.earliest("pk").grader]
+    assert not sheets.later
+    again = boards.shown(sheets.run)
+    assert len(again.graders) == 2
+    # The four that one grader calls right and one wrong are left out, the others are wrong by both.
+    (table,) = [each for each in again.tables if each.name == "generation"]
+    assert cells(table, "bm25")["majority of graders"] == 0

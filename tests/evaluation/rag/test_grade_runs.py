@@ -60,8 +60,8 @@ def test_long_answers_are_scored_against_the_reference(place) -> None:
 @pytest.mark.parametrize(
     ("script", "first", "then", "asked"),
     [
-        # An unreadable reply is in the ledger: graded again it is the same, and not paid again.
-        (["Hm.", "Hm."], ("unreadable", None), ("unreadable", None), 2),
+        # The ledger would tell the same: what could not be read is asked anew.
+        (["Hm.", "Hm.", "True"], ("unreadable", None), ("graded", 1.0), 3),
         (["Hm.", "True"], ("graded", 1.0), None, 2),
         ([status(400), "True"], ("failed", None), ("graded", 1.0), 2),
     ],

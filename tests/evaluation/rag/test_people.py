@@ -104,6 +104,27 @@ def test_what_graders_say_is_corrected_by_what_people_say(sheets) -> None:
     assert 0 < cell.low < 0.25 < cell.high < 1
 
 
+def test_what_says_nothing_counts_as_wrong_only_where_it_was_graded(sheets) -> None:
+    drawn(sheets, size=100)
+    judge(sheets, 0, 1)
+    judge(sheets, 4, 1)
+    # One of the two that say nothing was answered after the grading.
+    grading = GradeRun.objects.get()
+    grading.sheet = {key: [*GRADES[:-1], None] for key in grading.sheet}
+    grading.save()
+    (sheet,) = [each for each in boards.shown(sheets.run).tables if each.name == "corrected"]
+    found = cells(sheet, "bm25")
+    # Seven were graded, four of them right; all six of them that say something are, by people.
+    assert (found["answers"], found["majority of graders"]) == (7, 4 / 7)
+    assert found["corrected"] == pytest.approx(6 / 7)
+
+
+def test_nobody_is_asked_about_a_part_of_a_run(sheets) -> None:
+    sheets.run.status = "running"
+    with pytest.raises(Refused, match="drawn when their run is done"):
+        drawn(sheets)
+
+
 def test_the_card_of_a_grader_stands_on_people(sheets) -> None:
     drawn(sheets, size=100)
     for place, right in ((0, 1), (1, 0), (4, 0), (5, 0)):

@@ -83,7 +83,7 @@ def test_a_file_becomes_a_set_that_is_judged_and_goes_out_again(place) -> None:
 def test_every_fault_is_named_by_its_line_and_nothing_is_kept(place) -> None:
     content = lines(
         record(), "", "{", record("99"), record(), record(cited=[3]),
-        record(run_id="b") | {"answer": [{"text": ""}]},
+        record(run_id="b") | {"answer": [{"text": 3}]},
     ) + b'\n{"run_id": "\xff", "topic_id": "7", "answer": []}'  # fmt: skip
     page = send(place, content)
     assert page.status_code == 422
@@ -93,7 +93,7 @@ def test_every_fault_is_named_by_its_line_and_nothing_is_kept(place) -> None:
         "Line 4: There is no query &#x27;99&#x27; here.",
         "Line 5: &#x27;sys&#x27; has answered &#x27;7&#x27; in line 1.",
         "Line 6: answer[0].citations[0] is 3, and there are 0 references.",
-        "Line 7: answer[0].text is no text, or empty.",
+        "Line 7: answer[0].text is no text.",
         "Line 8: run_id is longer",
     ):
         assert words in told, words
@@ -105,6 +105,23 @@ def test_every_fault_is_named_by_its_line_and_nothing_is_kept(place) -> None:
     assert (api.status_code, api.json()["field"]) == (409, "file")
     assert api.json()["detail"].count("Line") == 2
     assert "holds no answer" in send(place, b"\n\n").content.decode()
+
+
+def test_blank_sentences_are_left_out_and_counted(place, tmp_path) -> None:
+    blank, said = {"text": " \n", "citations": []}, {"text": "So it is.", "citations": []}
+    content = lines(
+        record() | {"answer": [blank, said, blank]}, record(run_id="b") | {"answer": [blank]}
+    )
+    assert send(place, content).status_code == 302
+    of = SupportSet.objects.get()
+    assert of.blank == 3
+    assert [each.sentences for each in of.answers.all()] == [[["So it is.", []]], []]
+    page = signed_in(place.room.admin).get(place.room.url(f"support/{of.pk}/"))
+    assert "3 blank sentences left out" in page.content.decode()
+    file, out = tmp_path / "a.jsonl", io.StringIO()
+    file.write_bytes(content)
+    call_command("import_answers", place.room.benchmark.slug, str(file), stdout=out)
+    assert out.getvalue().endswith("2 answers, 3 blank sentences left out\n")
 
 
 def test_agents_answers_are_split_by_round_and_what_they_cite_is_found(tmp_path, settings) -> None:
