@@ -24,7 +24,8 @@ from corpus.models import Benchmark, PageFetch
 from evaluation.transfer import references
 from evaluation.transfer.graph import Part, is_person, models_of, parts_of
 from evaluation.transfer.references import PERSON
-from kit.account.people import ERASED, is_pseudonym
+from kit.account.names import ERASED
+from kit.account.people import is_pseudonym
 from kit.backup import tables
 from kit.errors import Refused
 from kit.runs.models import RunStatus, TrackedRun

@@ -204,6 +204,11 @@ HOSTILE = {
     ),
     "other bytes": (value("evaluation.Release", "files", '{"README.md": "0"}'), "is not what"),
     "broken JSON": (value("corpus.Judgment", "provenance", "{" * 20), "which is no json"),
+    "a rule of the database": (
+        value("annotate.Aspect", "weight", 9),
+        "does not take annotate.Aspect",
+    ),
+    "half a sign": (value("corpus.Judgment", "provenance", '{"a": "\\ud800"}'), "does not take"),
     "deep JSON": (value("corpus.Judgment", "provenance", "[" * 50_000), "which is no json"),
 }
 
