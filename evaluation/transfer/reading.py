@@ -21,7 +21,7 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 
 from annotate.voting.models import Vote
-from corpus.benchmarks.archive import delete_rows
+from corpus.benchmarks.archive import delete_rows, rows_of
 from corpus.models import Benchmark
 from corpus.texts.indexing import Pace
 from evaluation.transfer import references, writing
@@ -39,6 +39,8 @@ from kit.runs.heartbeat import Heartbeat
 from llm.models import Account, Call
 
 _VOTES: Final = 500
+# Rows that are deleted at once where everybody else waits meanwhile.
+_PIECE: Final = 500
 Say = Callable[[str], object]
 
 
@@ -257,6 +259,8 @@ def forget(run: Transfer) -> None:
     """Take away everything that an import wrote which is not published."""
     run.refresh_from_db(fields=["made"])
     benchmark, made = run.benchmark, run.made
+    if one_writer_at_a_time():
+        _thin_out(benchmark)
     with transaction.atomic():
         delete_rows(benchmark)
         for kind in (Event, Call, Account):
@@ -270,6 +274,18 @@ def forget(run: Transfer) -> None:
             with contextlib.suppress(ProtectedError), transaction.atomic():
                 person.delete()  # unless another benchmark brought them meanwhile
     shutil.rmtree(Path(settings.RELEASES) / benchmark.slug, ignore_errors=True)
+
+
+def _thin_out(benchmark: Benchmark) -> None:
+    """Delete most of it a piece at a time, so that others can save in between."""
+    pace = Pace(_PIECE)
+    with connection.constraint_checks_disabled():
+        for rows in rows_of(benchmark):
+            if rows.model in (Benchmark, Transfer):  # by these what is left is found again
+                continue
+            while keys := list(rows.values_list("pk", flat=True)[: pace.size]):
+                with pace.writing():
+                    rows.model._base_manager.filter(pk__in=keys)._raw_delete(connection.alias)
 
 
 def _sha256(path: Path, *, is_packed: bool) -> str:
