@@ -133,7 +133,10 @@ class Copy:
             if rule is not None and values[at] is not None:
                 values[at] = self._changed(rule, field, values[at])
         if own := _OWN.get(part.label):
-            own(self, part, values)
+            try:
+                own(self, part, values)
+            except (TypeError, ValueError, AttributeError) as error:
+                raise Refused(f"{where} has not the shape that it should have.") from error
         found = dict(zip(part.table.columns, values, strict=True))
         if part.label in self._first:
             found[part.key] = self._first[part.label] + number - 1
@@ -198,6 +201,12 @@ class Copy:
         at = list(part.table.columns).index("works")
         values[at] = json.dumps(references.of_works(json.loads(values[at]), key=self._soft))
 
+    def of_pipeline(self, part: Part, values: list[Any]) -> None:
+        """The runs of the steps of a pipeline."""
+        at = list(part.table.columns).index("steps")
+        steps = references.of_steps(json.loads(values[at]), key=self._soft)
+        values[at] = json.dumps(steps, ensure_ascii=False)
+
     def of_release(self, part: Part, values: list[Any]) -> None:
         """Its files lie where this installation keeps releases."""
         columns = list(part.table.columns)
@@ -250,6 +259,7 @@ class Copy:
 _OWN: Final = {
     "corpus.Benchmark": Copy.of_benchmark,
     "evaluation.ChainStep": Copy.of_step,
+    "evaluation.PipelineRun": Copy.of_pipeline,
     "evaluation.Release": Copy.of_release,
     "kit.Event": Copy.of_event,
 }
