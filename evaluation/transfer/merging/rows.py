@@ -121,7 +121,7 @@ class Rows:
                 if of != label or not isinstance(given := getattr(made, name), dict):
                     continue
                 found = references.change(rule, given, key=self._key, hashed=str)
-                kept = _without_nothing(rule, found)
+                kept = _without_nothing(rule, given, found)
                 type(made)._base_manager.filter(pk=made.pk).update(**{name: kept})
 
     def _key(self, target: str, key: Any) -> int:
@@ -134,20 +134,19 @@ class Rows:
         return found.pk if found else 0
 
 
-def _without_nothing(rule: references.Rule, given: dict[str, Any]) -> dict[str, Any]:
-    """Without the keys, of those that the rule names, that lead to nothing here."""
+def _without_nothing(
+    rule: references.Rule, given: dict[str, Any], found: dict[str, Any]
+) -> dict[str, Any]:
+    """Without the keys, of those that the rule names, that led to something and do not here."""
     named = rule if isinstance(rule, dict) else {}
-    kept = {name: each for name, each in given.items() if name not in named or not _is_gone(each)}
-    for name, each in kept.items():
-        if name in named and isinstance(each, list):
-            kept[name] = [key for key in each if key]
+    kept = {}
+    for name, each in found.items():
+        if name in named and each != given[name]:
+            if each == 0 or (isinstance(each, str) and not references.leads_somewhere(each)):
+                continue
+            each = [key for key in each if key] if isinstance(each, list) else each
+        kept[name] = each
     return kept
-
-
-def _is_gone(value: Any) -> bool:
-    return value == 0 or (
-        isinstance(value, str) and ":" in value and not references.leads_somewhere(value)
-    )
 
 
 def by(rows: Iterable[Any], key: Callable[[Any], Any]) -> "defaultdict[Any, list[Any]]":

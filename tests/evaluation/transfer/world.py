@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from annotate.models import Vote
+from annotate.models import SentenceItem, Vote
 from corpus.benchmarks.archive import rows_of
 from corpus.models import CleanedPage, ImportRun
 from evaluation.models import PipelineRun
@@ -49,6 +49,8 @@ def make_world(folder: Path) -> SimpleNamespace:
     step = world.pipeline.steps[0] | {"child": world.expansion.pk, "dropped": [world.expansion.pk]}
     rerank = {"name": "r", "kind": "rerank_point", "of": [], "child": world.reranking.pk}
     PipelineRun.objects.filter(pk=world.pipeline.pk).update(steps=[step, rerank])
+    verdicts = [{"run": world.support_run.pk, "verdict": 1}]
+    SentenceItem.objects.update(machines=verdicts)
     CleanedPage.objects.update(passages=[world.passage.pk])
     pools = list(world.benchmark.pools.values_list("pk", flat=True))
     ImportRun.objects.update(staged={"fence": 1, "pools": pools})
