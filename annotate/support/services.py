@@ -12,9 +12,10 @@ from django.db import transaction
 
 from annotate.models import Aspect, SupportLabel
 from corpus.judgments.models import PEOPLE
-from corpus.judgments.services import first_row, new_status, strongest
+from corpus.judgments.services import first_row, new_status, strongest, weigh
 from corpus.models import Benchmark, Passage, Source, Status
 from kit import audit
+from kit.errors import Refused
 
 # What its event is called.
 LABELLED: Final = "label support"
@@ -60,7 +61,7 @@ def record_support(
             made.status = Status.STANDING if standing is None else Status.SUPERSEDED
             made.superseded_by = standing
             made.save()
-        _note(made, actor, LABELLED)
+        note(made, actor, LABELLED)
     return made
 
 
@@ -72,7 +73,7 @@ def withdraw_support(*, label: SupportLabel, actor: User | None) -> None:
     rows = SupportLabel.objects.standing().filter(pk=label.pk)
     if not rows.update(status=Status.SUPERSEDED):
         return
-    _note(label, actor, "withdraw support")
+    note(label, actor, "withdraw support")
     before = SupportLabel.objects.filter(aspect=label.aspect_id, passage=label.passage_id)
     # What a restored label displaced is found at the row as which it was first given.
     first = first_row(label)  # type: ignore[arg-type]
@@ -96,6 +97,32 @@ def withdraw_support(*, label: SupportLabel, actor: User | None) -> None:
         )
 
 
+def adopt_support(*, label: SupportLabel, actor: User | None) -> bool:
+    """Let a label that waits since a merge count, unless a weightier one stands; whether it does.
+
+    Raises Refused for one that does not wait.
+    """
+    with transaction.atomic():
+        if not SupportLabel.objects.filter(pk=label.pk, status=Status.TRIAL).exists():
+            raise Refused("This label waits no more.")
+        of_pair = SupportLabel.objects.standing().filter(
+            aspect=label.aspect_id, passage=label.passage_id
+        )
+        old = of_pair.first()
+        # They weigh as judgments do: by the same columns.
+        wins = old is None or weigh(label) >= weigh(old)  # type: ignore[arg-type]
+        label.status = Status.STANDING if wins else Status.SUPERSEDED
+        if old is not None and wins:
+            # The old row steps down first: the database allows one standing label at any moment.
+            of_pair.update(status=Status.SUPERSEDED)
+        label.superseded_by = None if wins else old
+        label.save(update_fields=["status", "superseded_by"])
+        if old is not None and wins:
+            SupportLabel.objects.filter(pk=old.pk).update(superseded_by=label)
+        note(label, actor, "adopt label")
+    return wins
+
+
 def machines_said(benchmark: Benchmark) -> bool:
     """Whether a label of a machine stands."""
     rows = SupportLabel.objects.in_benchmark(benchmark).standing().order_by()
@@ -108,7 +135,8 @@ def experts_support(aspect: Aspect, passage: Passage) -> SupportLabel | None:
     return rows.filter(source=Source.EXPERT).first()
 
 
-def _note(label: SupportLabel, actor: User | None, verb: str) -> None:
+def note(label: SupportLabel, actor: User | None, verb: str, **more: Any) -> None:
+    """The event of what was done with a label."""
     scope = label.aspect.query.domain.benchmark.slug
     data = {
         "aspect": label.aspect_id,
@@ -116,5 +144,6 @@ def _note(label: SupportLabel, actor: User | None, verb: str) -> None:
         "label": label.label,
         "source": label.source,
         "status": label.status,
+        **more,
     }
     audit.record(actor=actor, verb=verb, target=label, scope=scope, data=data)

@@ -58,6 +58,7 @@ LEFT_OUT: Final[dict[str, str]] = {
     "corpus.Webhook": _HOLDS_KEYS,
     "corpus.Delivery": _HOLDS_KEYS,
     "corpus.PassageIndexRun": "the text index is made anew",
+    "evaluation.KeptBoard": "reckoned anew when somebody looks",
     "evaluation.Transfer": "the writing and reading of such files itself",
 }
 # Columns that stay behind in whatever table they stand, with what stands there instead.

@@ -6,6 +6,7 @@ number. A test numbers the tables of a database apart and looks for keys in what
 here.
 """
 
+import contextlib
 import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
@@ -118,13 +119,21 @@ RULES: Final[dict[tuple[str, str], Rule]] = {
     ("annotate.ReferenceItem", "hints"): {"run": _HINTS},
     ("annotate.ReviewPoint", "change"): {"judgment": _LABEL, "was": {"judgment": _LABEL}},
     ("annotate.ReviewTurn", "data"): {"third": PERSON},
+    ("annotate.SentenceItem", "machines"): {"*": {"run": "evaluation.SupportRun"}},
     ("annotate.SentenceItem", "origin"): NAMED,
     ("annotate.SupportLabel", "provenance"): _OF_LABEL | {"restored": _SUPPORT},
+    ("corpus.CleanedPage", "passages"): {"*": _PASSAGE},
     ("corpus.CorpusVersion", "layers"): {"*": _VERSION},
     ("corpus.CorpusVersion", "passage_counts"): {"#": _DOMAIN},
     ("corpus.CorpusVersion", "recipe"): {"cleaning": _CLEANING, "import": _IMPORT},
     ("corpus.ExpansionRound", "calls"): {"*": _CALL},
     ("corpus.ExpansionRun", "report"): {"rounds": {"*": {"run": _SYSTEM, "source": _SOURCE}}},
+    ("corpus.ImportRun", "staged"): {
+        "domains": {"*": _DOMAIN},
+        "gold": {"*": "corpus.GoldVersion"},
+        "pools": {"*": _POOL},
+        "runs": {"*": _SYSTEM},
+    },
     ("corpus.Judgment", "provenance"): _OF_LABEL | {"restored": _LABEL},
     ("corpus.Pool", "provenance"): _MADE,
     ("corpus.PoolBuild", "runs"): {"*": _SYSTEM},
@@ -138,7 +147,6 @@ RULES: Final[dict[tuple[str, str], Rule]] = {
     ("evaluation.ChainStep", "outcome"): _BEGUN,
     ("evaluation.GradeRun", "sheet"): {"#": "evaluation.RagSource"},
     ("evaluation.NoiseCheck", "result"): _SCORED,
-    ("evaluation.PipelineRun", "steps"): {"*": {"run": _SYSTEM}},
     ("evaluation.RagSource", "sheet"): {"queries": {"*": _QUERY}},
     ("evaluation.Release", "faults"): _FAULT,
     ("evaluation.ScoreSheet", "boards"): {"views": {"*": {"*": _SCORED}}},
@@ -211,7 +219,8 @@ _NAME: Final = re.compile(r"([^:0-9]+):?(.*)", re.DOTALL)
 def change(rule: Rule, value: Any, *, key: Change, hashed: Callable[[str], str]) -> Any:
     """The value with what its rule finds changed: keys by `key`, hashes of requests by `hashed`.
 
-    What has another shape than the rule says stays as it is: JSON of earlier versions, or hostile.
+    What has another shape than the rule says stays as it is: JSON of earlier versions, or hostile;
+    but nothing stays that a database would read as a key.
     """
     if isinstance(rule, dict):
         return _within(rule, value, key, hashed)
@@ -219,10 +228,13 @@ def change(rule: Rule, value: Any, *, key: Change, hashed: Callable[[str], str])
         return _named(value, key) if isinstance(value, str) else value
     if rule == HASH:
         return hashed(value) if isinstance(value, str) and value else value
-    if (type(value) is int and value) or (rule == PERSON and isinstance(value, str)):
+    if rule == PERSON and isinstance(value, str):
         return key(rule, value)
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return str(key(rule, int(value)))
+    if isinstance(value, (int, float)):
+        return key(rule, value) if type(value) is int and value else 0
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return str(key(rule, int(value)))
     return value
 
 
@@ -275,6 +287,32 @@ def of_event(verb: str, data: Any, *, key: Change, hashed: Callable[[str], str])
     return change(rule, data, key=key, hashed=hashed)
 
 
+# What a step of a pipeline is done by.
+_CHILDREN: Final = {
+    "expand": "corpus.ExpansionRun",
+    "compute": "corpus.RunComputation",
+    "hybrid": "corpus.RunComputation",
+}
+
+
+def of_steps(steps: Any, *, key: Change) -> Any:
+    """The same for the steps of a pipeline: which runs they were begun as, by their kind."""
+    if not isinstance(steps, list):
+        return steps
+    return [_of_step(step, key) if isinstance(step, dict) else step for step in steps]
+
+
+def _of_step(step: dict[str, Any], key: Change) -> dict[str, Any]:
+    child = _CHILDREN.get(str(step.get("kind")), "corpus.RerankRun")
+    rule: dict[str, Rule] = {"child": child, "dropped": {"*": child}, "run": _SYSTEM}
+    found: dict[str, Any] = change(rule, step, key=key, hashed=str)
+    return found
+
+
 def of_works(works: Any, *, key: Change) -> Any:
     """The same for the runs of a step of a chain, each as [model, key]."""
-    return [[label, key(str(label), pk)] if type(pk) is int else [label, pk] for label, pk in works]
+    found = []
+    for label, pk in works:
+        is_model = isinstance(label, str) and "." in label
+        found.append([label, change(label, pk, key=key, hashed=str) if is_model else 0])
+    return found

@@ -12,18 +12,20 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
-from annotate.models import SupportLabel
+from annotate.support.services import adopt_support
+from annotate.voting.cases import close_by_verdict
 from corpus.benchmarks.archive import refuse_archived
 from corpus.benchmarks.services import join
 from corpus.judgments.services import adopt_judgments, lock_queries
-from corpus.models import Benchmark, Role, Status, VersionState
+from corpus.models import Benchmark, Role, Source, Status, VersionState
 from corpus.texts.indexing import request_index
 from evaluation.background import failures_in_row
-from evaluation.transfer import reading, writing
+from evaluation.transfer import checking, reading, writing
 from evaluation.transfer.graph import parts_of, schema
-from evaluation.transfer.merging import Merge
+from evaluation.transfer.merging.run import Merge
 from evaluation.transfer.models import Choice, MergeConflict, Transfer, TransferKind
 from kit import audit
 from kit.backup import archive
@@ -92,7 +94,7 @@ def open_file(path: Path) -> archive.Reader:
     """A file of a benchmark that was read through; raises Refused, naming the place."""
     reader = archive.Reader(path, archive.BENCHMARK)
     try:
-        reading.check_layout(reader, schema())
+        checking.check_layout(reader, schema())
     except (KeyError, TypeError, AttributeError) as error:
         raise Refused(f"{path} is no file of a benchmark: its manifest lacks {error}.") from error
     return reader
@@ -182,7 +184,11 @@ def choose(*, conflict: MergeConflict, choice: str, actor: User) -> None:
         if choice == Choice.THEIRS and conflict.judgment is not None:
             adopt_judgments(judgments=[conflict.judgment], actor=actor, scope=scope)
         if choice == Choice.THEIRS and conflict.support is not None:
-            _adopt_support(conflict.support, actor, scope)
+            adopt_support(label=conflict.support, actor=actor)
+        if choice == Choice.THEIRS and label is not None:
+            label.refresh_from_db()
+            if label.source == Source.EXPERT and label.status == Status.STANDING:
+                close_by_verdict(verdict=label, actor=actor)
         data = {"kind": conflict.kind, "ours": conflict.ours, "theirs": conflict.theirs}
         audit.record(
             actor=actor,
@@ -240,10 +246,12 @@ def apply_merge(*, run: Transfer, actor: User | None) -> None:
     """Merge the file that was looked at. Raises Refused where that is not over, or was done."""
     with transaction.atomic():
         held = Transfer.objects.select_for_update().get(pk=run.pk)
-        is_looked_at = held.kind == TransferKind.MERGE and not held.made.get("apply")
-        sources = [RunStatus.DONE, RunStatus.FAILED]
+        is_looked_at = held.kind == TransferKind.MERGE and "apply" not in held.made
         if not is_looked_at or not held.move(
-            RunStatus.QUEUED, sources=sources, made={"apply": actor.pk if actor else None}, done=0
+            RunStatus.QUEUED,
+            sources=[RunStatus.DONE],
+            made={"apply": actor.pk if actor else None},
+            done=0,
         ):
             raise Refused("This file is being looked at, or was merged already.")
         audit.record(actor=actor, verb="merge", target=held, scope=held.benchmark.slug, data={})
@@ -287,6 +295,8 @@ def carry_out(run: Transfer) -> None:
                 )
                 made = {"report": report, "digest": report["digest"]}
         run.finish(**made, done=total, total=total)
+        if "apply" in run.made:  # nobody reads it again
+            path.unlink(missing_ok=True)
 
 
 def place_of(run: Transfer) -> Path:
@@ -302,24 +312,12 @@ def forget_files(benchmark: Benchmark) -> None:
         transaction.on_commit(partial(place_of(run).unlink, missing_ok=True))
 
 
-def _adopt_support(label: SupportLabel, actor: User, scope: str) -> None:
-    about = {"aspect": label.aspect_id, "passage": label.passage_id}
-    old = SupportLabel.objects.standing().filter(**about).first()
-    if old is not None:
-        SupportLabel.objects.filter(pk=old.pk).update(status=Status.SUPERSEDED)
-    SupportLabel.objects.filter(pk=label.pk).update(status=Status.STANDING)
-    if old is not None:
-        SupportLabel.objects.filter(pk=old.pk).update(superseded_by=label)
-    data = {"label": label.label, "source": label.source, "status": Status.STANDING.value}
-    audit.record(actor=actor, verb="adopt label", target=label, scope=scope, data=data)
-
-
 def _check_slug(slug: str) -> None:
     if not _SLUG.fullmatch(slug):
         raise Refused(f"“{slug[:80]}” is no slug: letters, digits and hyphens.")
     if Benchmark.objects.filter(slug=slug).exists():
         raise Refused(f"There is a benchmark {slug} already. Name another one with --slug.")
-    if Event.objects.filter(scope=slug).exists():
+    if Event.objects.filter(Q(scope=slug) | Q(scope__startswith=f"{slug}#")).exists():
         raise Refused(
             f"The record holds events of a benchmark {slug} that was deleted. Name another one "
             "with --slug."

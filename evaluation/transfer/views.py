@@ -10,7 +10,7 @@ from corpus.access import Access, enter
 from corpus.models import Role
 from corpus.run_pages import RunPages
 from evaluation.transfer import services as verbs
-from evaluation.transfer.merging import open_conflicts
+from evaluation.transfer.merging.run import open_conflicts
 from evaluation.transfer.models import MergeConflict, Transfer, TransferKind
 from kit import htmx
 from kit.lists.tables import Column, Table

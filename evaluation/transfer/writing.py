@@ -24,7 +24,8 @@ from corpus.models import Benchmark, PageFetch
 from evaluation.transfer import references
 from evaluation.transfer.graph import Part, is_person, models_of, parts_of
 from evaluation.transfer.references import PERSON
-from kit.account.people import ERASED, is_pseudonym
+from kit.account.names import ERASED
+from kit.account.people import is_pseudonym
 from kit.backup import tables
 from kit.errors import Refused
 from kit.runs.models import RunStatus, TrackedRun
@@ -192,11 +193,17 @@ class Lines:
         works = references.of_works(json.loads(found["works"]), key=self._soft)
         values[list(part.table.columns).index("works")] = json.dumps(works)
 
+    def pipeline(self, part: Part, found: Mapping[str, Any], values: list[Any]) -> None:
+        """The runs of the steps of a pipeline."""
+        steps = references.of_steps(json.loads(found["steps"]), key=self._soft)
+        values[list(part.table.columns).index("steps")] = json.dumps(steps, ensure_ascii=False)
+
 
 _OWN: Final = {
     "annotate.EscalationCase": Lines.case,
     "annotate.Vote": Lines.vote,
     "evaluation.ChainStep": Lines.step,
+    "evaluation.PipelineRun": Lines.pipeline,
     "kit.Event": Lines.event,
 }
 

@@ -7,6 +7,7 @@ from django.db import transaction
 
 from kit import audit
 from kit.account.links import end_links
+from kit.account.names import ERASED
 from kit.errors import Refused
 from kit.models import ProviderIdentity
 
@@ -64,7 +65,8 @@ def new_account(said: str, address: str) -> User:
     """An account without a password, by the name that is said, or one like it."""
     bare = said.partition("@")[0]
     name = User.normalize_username("".join(c for c in bare if c.isalnum() or c in ".-_")[:100])
-    name = name or "person"
+    if not name or name.casefold().startswith(ERASED):
+        name = "person"
     names = [name, *(f"{name}-{number}" for number in range(2, _MOST_NAMES))]
     taken = set(User.objects.filter(username__in=names).values_list("username", flat=True))
     free = next(each for each in names if each not in taken)

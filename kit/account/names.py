@@ -9,6 +9,8 @@ from django.core.exceptions import ValidationError
 
 from kit.errors import Refused
 
+# How pseudonyms begin, of whoever was erased and of people of other installations.
+ERASED = "erased-"
 # Letters of other scripts and digits, each above the Latin letter that it is read as.
 _READ_AS = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u03b1\u03bf\u03c1\u03bd\u03b901i",
@@ -29,6 +31,8 @@ def check_name(name: str, taken: Mapping[str, str] | None = None) -> str:
     except ValidationError:
         message = f"{name}: use letters, digits and @ . + - _ only."
         raise Refused(message, field="username") from None
+    if name.casefold().startswith(ERASED):
+        raise Refused(f"Names that begin with {ERASED} are pseudonyms.", field="username")
     other = (taken_names() if taken is None else taken).get(looks(name))
     if other is not None:
         raise Refused(f"{name} reads like {other}, who has an account.", field="username")

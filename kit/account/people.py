@@ -17,11 +17,10 @@ from kit.account import erasing
 from kit.account.header import PROXY
 from kit.account.identities import link_identity
 from kit.account.links import end_links
-from kit.account.names import check_name, taken_names
+from kit.account.names import ERASED, check_name, taken_names
 from kit.errors import Refused
 from kit.models import ApiToken, LinkRequest, ProviderIdentity, SecondFactor
 
-ERASED = "erased-"
 _PSEUDONYM = re.compile(rf"{ERASED}[0-9a-f]{{8,32}}")
 
 
@@ -109,9 +108,12 @@ def erase(*, person: User, actor: User | None) -> str:
 def stand_in(name: str) -> User:
     """The account of somebody of another installation, who is known by this pseudonym alone.
 
-    Like an erased one: nobody signs in to it, and nothing brings it back.
+    Like an erased one: nobody signs in to it, and nothing brings it back. Raises Refused where
+    somebody signs in under that name.
     """
     user = User.objects.filter(username=name).first()
+    if user is not None and user.is_active:
+        raise Refused(f"{name} is an account of somebody here. Rename it first.")
     if user is None:
         user = User(username=name, is_active=False)
         user.set_unusable_password()

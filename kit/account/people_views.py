@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from kit import htmx
 from kit.account import people as verbs
 from kit.account.factor import has_factor
+from kit.account.names import ERASED
 from kit.lists.tables import Column, Filter, Table
 
 _STATES: Final = {"active": "Active", "deactivated": "Deactivated", "erased": "Erased"}
@@ -24,7 +25,7 @@ _WAYS: Final = {
     "provider": "The identity provider",
     "links": "One-time links alone",
 }
-_ERASED: Final = Q(is_active=False, username__startswith=verbs.ERASED)
+_ERASED: Final = Q(is_active=False, username__startswith=ERASED)
 _NO_PASSWORD: Final = {"password__startswith": UNUSABLE_PASSWORD_PREFIX}
 
 
@@ -69,7 +70,7 @@ def state_of(person: User) -> str:
     """Its word in the list."""
     if person.is_active:
         return "active"
-    return "erased" if person.username.startswith(verbs.ERASED) else "deactivated"
+    return "erased" if person.username.startswith(ERASED) else "deactivated"
 
 
 class RenameForm(forms.Form):

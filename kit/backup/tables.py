@@ -188,7 +188,7 @@ def load_rows(table: Table, place: str, rows: Iterable[Sequence[Any]]) -> None:
     changes = table.changes(_into(connection.vendor))
     try:
         copy_into(table.name, list(table.columns), (_changed(row, changes) for row in rows))
-    except DatabaseError as error:
+    except (DatabaseError, UnicodeError) as error:
         raise Refused(f"The database does not take {place}: {error}") from error
 
 

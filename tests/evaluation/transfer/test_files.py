@@ -21,7 +21,7 @@ from annotate.voting.models import altered_cases
 from corpus.access import enter
 from corpus.models import Benchmark, Judgment
 from evaluation.models import Release, Transfer
-from evaluation.transfer import reading, services, writing
+from evaluation.transfer import reading, references, services, writing
 from evaluation.transfer.graph import LEFT_OUT, left_open, models_of, parts_of
 from kit.backup import tables
 from kit.backup.archive import Writer
@@ -36,6 +36,23 @@ def test_every_model_travels_or_stays_with_a_reason() -> None:
     assert not LEFT_OUT.keys() & models_of().keys()
     assert LEFT_OUT.keys() <= {m._meta.label for m in apps.get_models(include_auto_created=True)}
     assert all(LEFT_OUT.values())
+
+
+def test_no_key_of_another_shape_gets_by() -> None:
+    def key(target: str, value: Any) -> int:
+        return 7 if value == 1 else 0
+
+    def changed(value: Any) -> Any:
+        return references.change("corpus.Pool", value, key=key, hashed=str)
+
+    given = [1, "1", " 1", 2, 5.0, True, "5_0", None, "five"]
+    assert list(map(changed, given)) == [7, "7", "7", 0, 0, 0, "0", None, "five"]
+    works = [["debate.DebateRun", "5"], ["debate.DebateRun", 1], ["named", "debate:5"]]
+    assert references.of_works(works, key=key) == [
+        ["debate.DebateRun", "0"],
+        ["debate.DebateRun", 7],
+        ["named", 0],
+    ]
 
 
 @pytest.fixture
@@ -204,6 +221,13 @@ HOSTILE = {
     ),
     "other bytes": (value("evaluation.Release", "files", '{"README.md": "0"}'), "is not what"),
     "broken JSON": (value("corpus.Judgment", "provenance", "{" * 20), "which is no json"),
+    "a rule of the database": (
+        value("annotate.Aspect", "weight", 9),
+        "does not take annotate.Aspect",
+    ),
+    "half a sign": (value("corpus.Judgment", "provenance", '{"a": "\\ud800"}'), "does not take"),
+    "no event": (value("kit.Event", "data", "3"), "is not what the file says"),
+    "no steps": (value("evaluation.PipelineRun", "steps", "7"), "is not what the file says"),
     "deep JSON": (value("corpus.Judgment", "provenance", "[" * 50_000), "which is no json"),
 }
 

@@ -20,7 +20,7 @@ from corpus.judgments.services import record_judgment, weigh, withdraw_judgment
 from corpus.models import Benchmark, Judgment, Query, Source, Status
 from evaluation.models import MergeConflict
 from evaluation.transfer import services
-from evaluation.transfer.merging import Merge
+from evaluation.transfer.merging.run import Merge
 from kit.errors import Refused
 from kit.models import Event
 from tests.evaluation.transfer.world import make_world
@@ -86,7 +86,7 @@ def merged(base: list[Said], one: list[Said], other: list[Said], *, turned: bool
         again = Merge(here, there, digest="d" * 64, actor=None)
         again.run()
         assert (labels_of(here), standing_in(here), conflicts_in(here)) == found
-        assert (dict(again.added), again.conflict_count) == ({}, 0)
+        assert (dict(again.told.added), again.told.conflict_count) == ({}, 0)
         # In a conflict what stood here stands.
         for _, pid, _ in found[2]:
             assert found[1].get(pid) == stood.get(pid)
@@ -132,7 +132,7 @@ def test_the_heavier_label_stands_and_equals_that_differ_wait_for_an_admin() -> 
         services.choose(conflict=conflict, choice="ours", actor=admin)
     again = Merge(here, there, digest="d" * 64, actor=None)
     again.run()
-    assert (standing_in(here)["p2"][0], again.conflict_count) == (0, 0)
+    assert (standing_in(here)["p2"][0], again.told.conflict_count) == (0, 0)
 
 
 @pytest.mark.django_db

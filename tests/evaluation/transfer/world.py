@@ -12,8 +12,10 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from annotate.models import Vote
+from annotate.models import SentenceItem, Vote
 from corpus.benchmarks.archive import rows_of
+from corpus.models import CleanedPage, ImportRun
+from evaluation.models import PipelineRun
 from kit import audit
 from kit.backup import tables
 from kit.backup.archive import Writer
@@ -43,6 +45,15 @@ def make_world(folder: Path) -> SimpleNamespace:
             busy = rows.filter(status__in=(RunStatus.QUEUED, RunStatus.RUNNING))
             busy.update(status=RunStatus.PAUSED)
     Call.objects.update(key="ab" * 32, subject=f"debate:{world.debate.pk}:r1:A", owner="host:7")
+    # Runs that other runs began, and what an import and a cleaning hold by key.
+    step = world.pipeline.steps[0] | {"child": world.expansion.pk, "dropped": [world.expansion.pk]}
+    rerank = {"name": "r", "kind": "rerank_point", "of": [], "child": world.reranking.pk}
+    PipelineRun.objects.filter(pk=world.pipeline.pk).update(steps=[step, rerank])
+    verdicts = [{"run": world.support_run.pk, "verdict": 1}]
+    SentenceItem.objects.update(machines=verdicts)
+    CleanedPage.objects.update(passages=[world.passage.pk])
+    pools = list(world.benchmark.pools.values_list("pk", flat=True))
+    ImportRun.objects.update(staged={"fence": 1, "pools": pools})
     digest = hashlib.sha256((folder / "README.md").read_bytes()).hexdigest()
     world.release.files = {"README.md": digest}
     world.release.save()

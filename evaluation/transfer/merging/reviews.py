@@ -1,0 +1,78 @@
+"""Second reviews that ended, with their points, turns and blind scores."""
+
+from annotate.models import Aspect, Review, ReviewPoint, ReviewTurn, WeightScore
+from annotate.review.models import OVER
+from evaluation.transfer.merging.rows import Rows
+
+_FORGED = "somebody of this installation said no such thing here"
+
+
+def merge_reviews(rows: Rows) -> None:
+    """Those that are not here; of one that is, nothing changes."""
+    known = {each.created_at: each for each in Review.objects.filter(query=rows.ours)}
+    for row in Review.objects.filter(query=rows.theirs).order_by("pk"):
+        if found := known.get(row.created_at):
+            rows.match(row, found)
+            if found.status != row.status:
+                rows.leave(row, f"it is {found.status} here, and {row.status} there")
+        elif row.status not in OVER:
+            rows.leave(row, "it goes on there")
+        elif rows.told.is_forged(row.reviewer_id, row.third_id):
+            rows.leave(row, _FORGED)
+        else:
+            author = rows.told.person(row.author_id)
+            made = rows.add(row, query=rows.ours, author_id=author)
+            rows.told.note(made, "merge review", query=rows.ours.pk)
+    _merge_points(rows)
+    _merge_scores(rows)
+
+
+def _merge_points(rows: Rows) -> None:
+    for point in ReviewPoint.objects.filter(review__query=rows.theirs).order_by("pk"):
+        if rows.is_new(Review, point.review_id):
+            passage = rows.passage(point.passage_id) if point.passage_id else None
+            if point.passage_id and passage is None:
+                rows.leave(point, "its passage is not here, or has another text")
+                continue
+            review, aspect = rows.led(Review, point.review_id), rows.led(Aspect, point.aspect_id)
+            rows.add(point, review=review, aspect=aspect, passage=passage)
+    for said in ReviewTurn.objects.filter(review__query=rows.theirs).order_by("pk"):
+        if rows.is_new(Review, said.review_id):
+            if rows.told.is_forged(said.actor_id):
+                rows.leave(said, _FORGED)
+                continue
+            review, of = rows.led(Review, said.review_id), rows.led(ReviewPoint, said.point_id)
+            rows.add(said, review=review, point=of)
+
+
+def _merge_scores(rows: Rows) -> None:
+    ours = WeightScore.objects.filter(aspect__query=rows.ours)
+    known = {(each.aspect_id, each.created_at): each for each in ours}
+    standing = {(s.aspect_id, s.scorer_id): s for s in ours if s.superseded_by_id is None}
+    # The newest first: an older one names what replaced it.
+    for row in WeightScore.objects.filter(aspect__query=rows.theirs).order_by("-pk"):
+        aspect, review = rows.led(Aspect, row.aspect_id), rows.led(Review, row.review_id)
+        after = rows.led(WeightScore, row.superseded_by_id)
+        if found := known.get((aspect.pk, row.created_at)):
+            rows.match(row, found)
+        elif review is None:
+            rows.leave(row, "its review or sample is not here")
+        elif row.superseded_by_id and after is None:
+            rows.leave(row, "what replaced it is not here")
+        elif rows.told.is_forged(row.scorer_id):
+            rows.leave(row, _FORGED)
+        else:
+            # Where its giver has another one here the newer counts: never both at any moment.
+            other = None if after else standing.get((aspect.pk, row.scorer_id))
+            made = rows.add(
+                row,
+                aspect=aspect,
+                review=review,
+                task=None,
+                author_id=rows.told.person(row.author_id),
+                superseded_by=after or other,
+            )
+            if other is not None and other.created_at < row.created_at:
+                WeightScore.objects.filter(pk=other.pk).update(superseded_by=made)
+                WeightScore.objects.filter(pk=made.pk).update(superseded_by=None)
+            rows.told.note(made, "merge score", query=rows.ours.pk)

@@ -1,0 +1,157 @@
+"""One query: its rows there by kind, and what each is here."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.db import models
+
+from annotate.models import EscalationCase, GoldPassage, ReviewPoint, SupportLabel
+from corpus.models import CollectedPage, Document, Judgment, Passage, Query, Source
+from corpus.pages.services import growing_version
+from evaluation.transfer import references
+from evaluation.transfer.merging.told import Told
+from evaluation.transfer.references import PERSON
+
+
+class Rows:
+    """What rows of the query `theirs` are in `ours`."""
+
+    def __init__(self, told: Told, ours: Query, theirs: Query) -> None:
+        self.told, self.ours, self.theirs = told, ours, theirs
+        self._passages: dict[int, Passage | None] = {}
+        # What is here of a row there, by model and key.
+        self._here: dict[tuple[str, int], Any] = {(Query._meta.label, theirs.pk): ours}
+        self._new: dict[tuple[str, int], Any] = {}
+        self._find_passages()
+
+    def add(self, row: Any, **changes: Any) -> Any:
+        """A copy of a row of there, with these values, as of the moment it was given."""
+        kind = type(row)
+        fields = {f.attname: getattr(row, f.attname) for f in kind._meta.concrete_fields}
+        fields.pop(kind._meta.pk.attname)
+        fields.pop("public_id", None)
+        made = kind(**fields)
+        for name, value in changes.items():
+            setattr(made, name, value)
+        made.save(force_insert=True)
+        if "created_at" in fields:
+            kind._base_manager.filter(pk=made.pk).update(created_at=row.created_at)
+            made.created_at = row.created_at
+        named = kind._meta.label, row.pk
+        self._here[named] = self._new[named] = made
+        self.told.added[str(kind._meta.verbose_name)] += 1
+        return made
+
+    def match(self, row: Any, found: Any) -> Any:
+        """The row is here already."""
+        self._here[type(row)._meta.label, row.pk] = found
+        self.told.present[str(row._meta.verbose_name)] += 1
+        return found
+
+    def leave(self, row: Any, why: str) -> None:
+        """The row is not added."""
+        self.told.leave(f"{row._meta.verbose_name} of {self.ours.qid}", why)
+
+    def led(self, kind: type[models.Model], key: int | None) -> Any:
+        """What is here of a row of there; None where nothing is."""
+        return self._here.get((kind._meta.label, key)) if key else None
+
+    def is_new(self, kind: type[models.Model], key: int) -> bool:
+        """Whether this merge added it."""
+        return (kind._meta.label, key) in self._new
+
+    # The passages that rows are about: of the same id and text here.
+
+    def _find_passages(self) -> None:
+        named: set[int | None] = set()
+        for kind, query in (
+            (Judgment.objects.exclude(source=Source.ORIGINAL), "query"),
+            (SupportLabel.objects.all(), "aspect__query"),
+            (GoldPassage.objects.all(), "query"),
+            (EscalationCase.objects.all(), "query"),
+            (ReviewPoint.objects.all(), "review__query"),
+        ):
+            named |= {*kind.filter(**{query: self.theirs}).values_list("passage", flat=True)}
+        theirs = Passage.objects.filter(pk__in=[key for key in named if key]).select_related(
+            "version", "document"
+        )
+        self._theirs = {each.pk: each for each in theirs}
+        pids = {each.pid for each in self._theirs.values()}
+        ours = Passage.objects.filter(domain=self.ours.domain_id, pid__in=pids)
+        self._by_pid = by(ours.select_related("version").order_by("pk"), lambda each: each.pid)
+
+    def passage(self, key: int) -> Passage | None:
+        """The same passage here, or brought where an expert collected it."""
+        if key not in self._passages:
+            theirs = self._theirs[key]
+            rows = self._by_pid[theirs.pid]
+            same = [each for each in rows if each.text == theirs.text]
+            best = [each for each in same if each.version.name == theirs.version.name]
+            found = next(iter(best or same), None)
+            if found is None and not rows and theirs.document is not None:
+                found = self._bring(theirs, theirs.document)
+            self._passages[key] = found
+        return self._passages[key]
+
+    def _bring(self, theirs: Passage, document: Document) -> Passage | None:
+        page = CollectedPage.objects.filter(document=document).first()
+        if page is None or document.version_id is not None:
+            return None
+        about = {"benchmark": self.told.here, "sha256": page.sha256}
+        kept = CollectedPage.objects.filter(**about).select_related("document").first()
+        if kept is None:
+            document.pk, document.domain_id = None, self.ours.domain_id
+            document.save(force_insert=True)
+            page.pk, page.benchmark, page.document = None, self.told.here, document
+            page.save(force_insert=True)
+            kept = page
+        theirs.pk, theirs.document, theirs.domain_id = None, kept.document, self.ours.domain_id
+        theirs.version = growing_version(self.told.here)
+        theirs.save(force_insert=True)
+        self.told.added["collected passage"] += 1
+        return theirs
+
+    # Keys within JSON.
+
+    def link(self) -> None:
+        """What new rows say of others in JSON names those of here; what is not here goes."""
+        for (label, name), rule in references.RULES.items():
+            for (of, _), made in self._new.items():
+                if of != label or not isinstance(given := getattr(made, name), dict):
+                    continue
+                found = references.change(rule, given, key=self._key, hashed=str)
+                kept = _without_nothing(rule, given, found)
+                type(made)._base_manager.filter(pk=made.pk).update(**{name: kept})
+
+    def _key(self, target: str, key: Any) -> int:
+        if target == PERSON:
+            return self.told.person(key) or 0 if isinstance(key, int) else 0
+        if target == Passage._meta.label:
+            found = self.passage(key) if key in self._theirs else None
+        else:
+            found = self._here.get((target, key))
+        return found.pk if found else 0
+
+
+def _without_nothing(
+    rule: references.Rule, given: dict[str, Any], found: dict[str, Any]
+) -> dict[str, Any]:
+    """Without the keys, of those that the rule names, that led to something and do not here."""
+    named = rule if isinstance(rule, dict) else {}
+    kept = {}
+    for name, each in found.items():
+        if name in named and each != given[name]:
+            if each == 0 or (isinstance(each, str) and not references.leads_somewhere(each)):
+                continue
+            each = [key for key in each if key] if isinstance(each, list) else each
+        kept[name] = each
+    return kept
+
+
+def by(rows: Iterable[Any], key: Callable[[Any], Any]) -> "defaultdict[Any, list[Any]]":
+    """Rows in their order, by a key."""
+    found: defaultdict[Any, list[Any]] = defaultdict(list)
+    for row in rows:
+        found[key(row)].append(row)
+    return found
