@@ -77,7 +77,7 @@ def feedback_of(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The same of one annotator, as they see it, for admins; a POST writes to them."""
     access = enter(request.user, slug, Role.ADMIN)
     person = get_voter(access, pk)
-    form = MessageForm(request.POST or None)
+    form = MessageForm(request.POST if request.method == "POST" else None)
     if htmx.submit(form, send_message, access=access, person=person):
         messages.success(request, f"{person} will see it under Feedback.")
         return htmx.redirect(request, reverse("feedback-of", args=[slug, pk]))

@@ -271,7 +271,7 @@ ROWS: list[tuple[str, Row]] = [
     ("api-transfer-merge", post(ADMIN, 400)),
     ("api-transfer", get(ADMIN)),
     ("api-transfer-file", get(ADMIN, 404)),
-    ("api-transfer-cancel", post(ADMIN)),
+    ("api-transfer-cancel", post(ADMIN, 200)),
     ("api-transfer-apply", post(ADMIN, 409)),
     ("api-merge-conflicts", get(ADMIN)),
     ("api-merge-conflict", post(ADMIN, 400)),
