@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -225,6 +225,12 @@ def test_calls_of_a_month_and_in_flight_are_limited_over_all_runs(
         assert len(stub.asked) > before
 
 
+def reserved(charges: list) -> list[bool | None]:
+    """In a transaction, as every caller."""
+    with transaction.atomic():
+        return reserve(charges)
+
+
 @database
 def test_calls_of_a_killed_worker_hold_no_place_once_nobody_waits_for_them(
     benchmark, settings
@@ -241,9 +247,9 @@ def test_calls_of_a_killed_worker_hold_no_place_once_nobody_waits_for_them(
             status="intent",
             created_at=timezone.now(),
         )
-        assert reserve([(account.pk, None)]) == [None]
+        assert reserved([(account.pk, None)]) == [None]
         Call.objects.filter(pk=lost.pk).update(created_at=lost.created_at - LOST_AFTER)
-        assert reserve([(account.pk, None)]) == [True]
+        assert reserved([(account.pk, None)]) == [True]
         assert worked(run).status == RunStatus.DONE
         assert stub.asked
 
@@ -259,11 +265,11 @@ def test_what_is_in_flight_when_a_month_begins_counts_in_the_new_one(benchmark, 
     call["created_at"] = timezone.now()
     Call.objects.create(**call, account=account, bound_usd=Decimal("0.6"))
     Quota.objects.update(month="2026-01-01")
-    assert reserve([(account.pk, Decimal("0.41"))]) == [False]
+    assert reserved([(account.pk, Decimal("0.41"))]) == [False]
     Call.objects.update(status="answered", text="yes", usd=Decimal("0.5"))
     Account.objects.update(spent_units=usd * 55 // 10, reserved_units=0)
     charges = [(account.pk, Decimal(each)) for each in ("0.51", "0.5", "0.01")]
-    assert reserve(charges) == [False, True, False]
+    assert reserved(charges) == [False, True, False]
 
 
 @pytest.mark.django_db
