@@ -12,8 +12,8 @@ from tests.services.conftest import start, undisturbed
 from tests.services.pairs import is_over, make_pairs, result_of
 from tests.services.processes import Site, wait_until
 
-# By hand (python -m pytest -m slow tests/services/test_priorities.py): a slice is told in seconds, so
-# how many calls the large run makes meanwhile depends on the machine.
+# By hand (python -m pytest -m slow tests/services/test_priorities.py): a slice is told in seconds,
+# so how many calls the large run makes meanwhile depends on the machine.
 pytestmark = pytest.mark.slow
 LARGE, SMALL = 400, 20
 
