@@ -93,7 +93,9 @@ class _OfKind:
     def _stand(self, made: Any, history: set[int]) -> None:
         """Let their standing label count, wait, or be history (docs/backups.md, Merging)."""
         ours = self._standing.get(_pair(made))
-        if ours is None or ours.pk in history or weigh(made) > weigh(ours):
+        follows = ours is not None and ours.pk in history
+        is_same = ours is not None and weigh(made) == weigh(ours)
+        if ours is None or weigh(made) > weigh(ours) or (is_same and follows):
             if ours is not None:
                 self._kind.objects.filter(pk=ours.pk).update(status=Status.SUPERSEDED)
             made.status = Status.STANDING
@@ -102,7 +104,7 @@ class _OfKind:
             if ours is not None:
                 self._kind.objects.filter(pk=ours.pk).update(superseded_by=made)
                 self._rows.told.note(ours, "label superseded by merge", by=made.pk)
-        elif weigh(made) == weigh(ours) and made.label != ours.label:
+        elif is_same and made.label != ours.label:
             made.status = Status.TRIAL
             made.save(update_fields=["status"])
             is_pair = self._kind is Judgment
@@ -111,9 +113,12 @@ class _OfKind:
         else:
             made.superseded_by = ours
             made.save(update_fields=["superseded_by"])
+            if follows:  # and weighs less: ours was taken back there
+                self._differ(ours, [_in_words(ours), _in_words(made)])
 
     def _list_withdrawn(self, places: dict[int, tuple[int, int]]) -> None:
-        """One side took a label back that the other still has, and has none in its place."""
+        """One side took a label back that the other still has, and has none in its place, or one
+        that weighs less."""
         there = {places[row.pk] for row in self._theirs if _stands(row) and row.pk in places}
         here = {_pair(each) for each in self._ours if _stands(each)}
         for row in self._theirs:
@@ -123,6 +128,10 @@ class _OfKind:
             is_here, is_there = _stands(found), _stands(row)
             if is_here != is_there and _pair(found) not in (there if is_here else here):
                 self._differ(found, [_as_it_is(each) for each in (found, row)])
+            elif is_there and not is_here:
+                now = self._standing[_pair(found)]
+                if weigh(now) < weigh(found):
+                    self._differ(found, [_in_words(now), _in_words(row)])
 
     def _differ(self, label: Any, said: list[str], **about: Any) -> None:
         kind = ConflictKind.LABEL if self._kind is Judgment else ConflictKind.SUPPORT

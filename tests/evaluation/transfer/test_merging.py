@@ -136,6 +136,19 @@ def test_the_heavier_label_stands_and_equals_that_differ_wait_for_an_admin() -> 
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_experts_label_that_was_taken_back_for_a_weaker_one_is_a_conflict(turned) -> None:
+    base, taken_back = [(0, "expert", 1)], [(0, "expert", 2), (0, "human", 0)]
+    one, other = make_side("a", base, []), make_side("bb", base, taken_back)
+    here, there = (other, one) if turned else (one, other)
+    stood = standing_in(here)
+    Merge(here, there, digest="d" * 64, actor=None).run()
+    assert standing_in(here) == stood
+    (found,) = MergeConflict.objects.all()
+    assert {found.ours, found.theirs} == {"1 (expert)", "0 (human)"}
+
+
+@pytest.mark.django_db
 def test_texts_that_differ_are_left_out_and_aspects_of_both_are_a_conflict() -> None:
     here, there = make_side("a", []), make_side("bb", [(0, "expert", 1), (1, "expert", 1)])
     there.domains.get().queries.filter(qid="2").delete()
