@@ -10,7 +10,7 @@ from corpus.access import enter
 from evaluation.reproduction import services as reproduction
 from evaluation.reproduction.evidence import Kind
 from evaluation.reproduction.services import Figure, State
-from evaluation.reproduction.views import narrowed, readable_by
+from evaluation.reproduction.views import filters_of, narrowed, readable_by
 from kit.api import Route
 
 
@@ -64,13 +64,12 @@ class Reproduction(Route):
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug)
         found = reproduction.figures(readable_by(access))
-        wanted = {name: request.query_params.get(name, "") for name in _NAMES}
         papers = [{"paper": p, "sentence": s} for p, s in reproduction.summary(found)]
-        answer = {"papers": papers, "figures": [_answer(e) for e in narrowed(found, wanted)]}
+        answer = {
+            "papers": papers,
+            "figures": [*map(_answer, narrowed(found, filters_of(request)[1]))],
+        }
         return Response(ReproductionSerializer(answer).data)
-
-
-_NAMES = tuple(each.name for each in _PARAMETERS)
 
 
 def _answer(each: Figure) -> dict[str, object]:

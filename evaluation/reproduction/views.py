@@ -7,6 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET
+from rest_framework.request import Request
 
 from corpus.access import Access, enter
 from corpus.models import Benchmark
@@ -49,7 +50,8 @@ def readable_by(access: Access) -> list[Readable]:
 
 
 def narrowed(figures: Sequence[Figure], given: dict[str, str]) -> list[Figure]:
-    """The figures of a paper, table, kind and state; unknown values are ignored by `asked`."""
+    """The figures of a paper, table, kind and state; unknown values were ignored by
+    `filters_of`."""
     wanted = {name: value for name, value in given.items() if name in _FILTERS and value}
     words = given.get("q", "").lower().split()
     return [
@@ -69,7 +71,7 @@ def _values(each: Figure) -> dict[str, str]:
     }
 
 
-def filters_of(request: HttpRequest) -> tuple[list[Filter], dict[str, str]]:
+def filters_of(request: HttpRequest | Request) -> tuple[list[Filter], dict[str, str]]:
     """The drop-downs, and what the request chose of them."""
     known = tables().values()
     offered: dict[str, tuple[str, Choices]] = {

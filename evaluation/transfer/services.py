@@ -19,8 +19,10 @@ from annotate.support.services import adopt_support
 from annotate.voting.cases import close_by_verdict
 from corpus.benchmarks.archive import refuse_archived
 from corpus.benchmarks.services import join
+from corpus.imports.uploads import keep_upload, new_folder
 from corpus.judgments.services import adopt_judgments, lock_queries
 from corpus.models import Benchmark, Role, Source, Status, VersionState
+from corpus.quotas.services import check_room
 from corpus.texts.indexing import request_index
 from evaluation.background import failures_in_row
 from evaluation.transfer import checking, reading, writing
@@ -226,19 +228,27 @@ def start_export(*, benchmark: Benchmark, actor: User | None) -> Transfer:
 
 
 def start_merge(*, benchmark: Benchmark, upload: UploadedFile, actor: User | None) -> Transfer:
-    """Keep an uploaded file and have a worker say what merging it would do."""
-    with transaction.atomic():
-        run = Transfer.objects.create(
-            benchmark=benchmark, kind=TransferKind.MERGE, created_by=actor, size=upload.size or 0
-        )
-        part = place_of(run).with_suffix(".part")
-        with part.open("wb") as sink:
-            shutil.copyfileobj(upload, sink)
-        part.replace(place_of(run))
-        audit.record(
-            actor=actor, verb="look at file to merge", target=run, scope=benchmark.slug, data={}
-        )
-        wake(run)
+    """Keep an uploaded file and have a worker say what merging it would do. Raises Refused where
+    it is too large, or the benchmark has no room for it."""
+    check_room(benchmark, upload.size or 0)
+    folder = new_folder()
+    try:
+        # Before the transaction: nobody waits with a write until a large file is copied.
+        kept = keep_upload(folder, upload, field="upload")
+        with transaction.atomic():
+            run = Transfer.objects.create(
+                benchmark=benchmark,
+                kind=TransferKind.MERGE,
+                created_by=actor,
+                size=upload.size or 0,
+            )
+            shutil.move(kept, place_of(run))
+            audit.record(
+                actor=actor, verb="look at file to merge", target=run, scope=benchmark.slug, data={}
+            )
+            wake(run)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     return run
 
 

@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import transaction
+from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,11 +19,12 @@ from annotate.voting.models import altered_cases
 from corpus.judgments.models import PRECEDENCE
 from corpus.judgments.services import record_judgment, weigh, withdraw_judgment
 from corpus.models import Benchmark, Judgment, Query, Source, Status
-from evaluation.models import MergeConflict
+from evaluation.models import MergeConflict, Transfer
+from evaluation.tasks import transfer
 from evaluation.transfer import services
 from evaluation.transfer.merging.run import Merge
 from kit.errors import Refused
-from kit.models import Event
+from kit.models import Event, Quota
 from tests.evaluation.transfer.world import make_world
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 
@@ -212,3 +214,44 @@ def test_votes_of_both_close_a_case_and_a_trial_changes_nothing(
     report = services.merge_file(benchmark=here, path=tmp_path / "there.zip", actor=None)
     assert report["added"] == {}
     assert not Benchmark.objects.filter(slug__startswith="merging").exists()
+
+
+def test_an_uploaded_file_is_looked_at_before_it_is_merged(
+    transactional_db: None, tmp_path: Path, settings: Any, client: Client
+) -> None:
+    """It counts against the quota and the limit of uploads, and goes once it is merged."""
+    settings.ASSAY_DATA, settings.UPLOADS = tmp_path, tmp_path / "uploads"
+    here = make_side("a", [])
+    client.force_login(User.objects.get(username="admin-of-a"))
+    services.write_file(benchmark=here, path=tmp_path / "base.zip")
+    there = services.import_file(path=tmp_path / "base.zip", slug="there")
+    (query,) = Query.objects.filter(domain__benchmark=there)
+    passage = there.versions.get().passages.get(pid="p1")
+    record_judgment(query=query, passage=passage, label=1, source="expert", provenance={})
+    services.write_file(benchmark=there, path=tmp_path / "there.zip")
+    api = "/api/b/a/transfers/"
+
+    def send() -> Any:
+        with (tmp_path / "there.zip").open("rb") as file:
+            return client.post(f"{api}merge/", {"file": file})
+
+    settings.ASSAY_UPLOAD_LIMIT, limit = 100, settings.ASSAY_UPLOAD_LIMIT
+    assert send().status_code == 413
+    settings.ASSAY_UPLOAD_LIMIT = limit
+    Quota.objects.create(scope="a", bytes=100)
+    assert "may keep" in send().json()["detail"]
+    Quota.objects.all().delete()
+    assert not here.transfers.exists()
+
+    run = Transfer.objects.get(pk=send().json()["id"])
+    assert not list((tmp_path / "uploads").iterdir())
+    transfer(run.pk)
+    run.refresh_from_db()
+    assert (run.status, run.report["added"], standing_in(here)) == ("done", {"judgment": 1}, {})
+    assert services.place_of(run).exists()
+    assert client.post(f"{api}{run.pk}/apply/").status_code == 200
+    transfer(run.pk)
+    run.refresh_from_db()
+    assert (run.status, run.error, standing_in(here)["p1"][0]) == ("done", "", 1)
+    assert not services.place_of(run).exists()
+    assert client.post(f"{api}{run.pk}/apply/").status_code == 409
