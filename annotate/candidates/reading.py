@@ -5,7 +5,7 @@ people decided the very question (docs/voting.md): they read what retrieval prop
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -79,39 +79,50 @@ def candidates_of(access: Access, entries: Iterable[PoolEntry]) -> list[dict[str
     """
     rows: Sequence[PoolEntry] = list(entries)
     queries, passages = {each.query_id for each in rows}, {each.passage_id for each in rows}
-    of_queries = Aspect.objects.filter(query__in=queries)
-    aspects = {
-        (each.query_id, each.k): each
-        for each in of_queries.select_related("query__domain__benchmark")
-    }
-    labels: dict[Any, dict[int, SupportLabel]] = defaultdict(dict)
+    of_queries = Aspect.objects.filter(query__in=queries).order_by("k")
+    aspects: dict[int, dict[int, Aspect]] = defaultdict(dict)
+    for aspect in of_queries.select_related("query__domain__benchmark"):
+        aspects[aspect.query_id][aspect.k] = aspect
+    labels: dict[int, dict[int, SupportLabel]] = defaultdict(dict)
     for label in shown_support(access).filter(aspect__query__in=queries, passage__in=passages):
         labels[label.passage_id][label.aspect_id] = label
     gold = GoldPassage.objects.standing().filter(query__in=queries, passage__in=passages)
     assigned = {(each.query_id, each.passage_id): each.aspect_id for each in gold}
-    candidates = []
-    for entry in rows:
-        aspect = aspects[entry.query_id, entry.aspect or 0]
-        own = [each for each in aspects.values() if each.query_id == entry.query_id]
-        at = assigned.get((entry.query_id, entry.passage_id))
-        of_passage = labels[entry.passage_id]
-        rivals = tuple(
-            each.k
-            for each in sorted(own, key=lambda each: each.k)
-            if each != aspect
-            and each.removed_at is None
-            and (each.pk == at or (each.pk in of_passage and of_passage[each.pk].label == 1))
+    return [
+        _candidate(
+            entry,
+            aspects[entry.query_id],
+            labels[entry.passage_id],
+            assigned.get((entry.query_id, entry.passage_id)),
         )
-        own_label = of_passage.get(aspect.pk)
-        if at == aspect.pk:
-            state = GOLD
-        elif own_label is None:
-            state = OPEN
-        elif not own_label.label:
-            state = REFUSED
-        else:
-            state = CONFLICT if rivals else CANDIDATE
-        is_stale = own_label is not None and own_label.aspect_version != aspect.version
-        found = {"entry": entry, "aspect": aspect, "label": own_label, "rivals": rivals}
-        candidates.append(found | {"state": state, "is_stale": is_stale})
-    return candidates
+        for entry in rows
+    ]
+
+
+def _candidate(
+    entry: PoolEntry,
+    own: Mapping[int, Aspect],
+    labels: Mapping[int, SupportLabel],
+    assigned: int | None,
+) -> dict[str, Any]:
+    """One proposal: its query's aspects by number, the passage's labels by aspect, and the aspect
+    that its gold is under."""
+    aspect = own[entry.aspect or 0]
+    label = labels.get(aspect.pk)
+    supported = {assigned, *(pk for pk, each in labels.items() if each.label == 1)}
+    rivals = tuple(
+        k
+        for k, each in own.items()
+        if each != aspect and each.removed_at is None and each.pk in supported
+    )
+    if assigned == aspect.pk:
+        state = GOLD
+    elif label is None:
+        state = OPEN
+    elif not label.label:
+        state = REFUSED
+    else:
+        state = CONFLICT if rivals else CANDIDATE
+    is_stale = label is not None and label.aspect_version != aspect.version
+    found = {"entry": entry, "aspect": aspect, "label": label, "rivals": rivals}
+    return found | {"state": state, "is_stale": is_stale}

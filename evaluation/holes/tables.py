@@ -1,6 +1,6 @@
 """Holes as tables: how the find grows over systems, and where gold of aspects is thin."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.urls import reverse
@@ -57,12 +57,19 @@ def all_growth(sheet: ScoreSheet) -> ReportTable:
     return ReportTable("growth", "Growth of holes", ("domain", *header), tuple(rows))
 
 
+Known = Mapping[str, dict[str, Any]]
+
+
 def aspect_tables(sheet: ScoreSheet) -> list[ReportTable]:
     """Systems by measures of aspects, and how thin the gold of aspects is; empty without any."""
     known = {name: of for name, found in sheet.holes.items() if (of := found.get("aspects"))}
     if not known:
         return []
-    systems = [
+    return [_by_systems(known), _by_domains(known), _thinnest(sheet.benchmark, known)]
+
+
+def _by_systems(known: Known) -> ReportTable:
+    rows = [
         (
             text(each["name"]),
             text(name),
@@ -71,8 +78,19 @@ def aspect_tables(sheet: ScoreSheet) -> list[ReportTable]:
         for name, of in known.items()
         for each in of["systems"]
     ]
+    header = ("System", "Domain", *(metric.name for metric in ASPECT_METRICS))
+    notes = (
+        "aspect_hole@10: what holes among the first ten support, by weight; new_aspect@10: the "
+        "share of aspects that only holes among them support. Measures of aspects alone count "
+        "machine gold: what agents or voters say supports a single aspect, and no expert has "
+        "assigned.",
+    )
+    return ReportTable("aspect-systems", "Systems by aspects", header, tuple(rows), notes)
+
+
+def _by_domains(known: Known) -> ReportTable:
     counts = ("aspects", "passages", "machine_passages", "without", "machine_only", "single")
-    domains = [
+    rows = [
         (
             text(name),
             *(Cell(of[count]) for count in counts),
@@ -81,8 +99,19 @@ def aspect_tables(sheet: ScoreSheet) -> list[ReportTable]:
         )
         for name, of in sorted(known.items(), key=lambda each: -(each[1]["weight_without"] or 0))
     ]
-    pages = _pages(sheet.benchmark, [each["query"] for of in known.values() for each in _thin(of)])
-    thinnest = [
+    header = (
+        *("Domain", "Aspects", "Gold passages", "Machine gold", "Aspects without any"),
+        *("By machine gold alone", "With a single one", "Weight without any"),
+        "Not in any first ten",
+    )
+    title = "Gold of aspects by domain, the thinnest first"
+    return ReportTable("aspect-domains", title, header, tuple(rows))
+
+
+def _thinnest(benchmark: Benchmark, known: Known) -> ReportTable:
+    shown = [(name, each) for name, of in known.items() for each in of["thinnest"][:_THIN]]
+    pages = _pages(benchmark, [each["query"] for _, each in shown])
+    rows = [
         (
             text(f"{name}-{each['query']}-a{each['k']}", pages.get((name, each["query"]), "")),
             text(each["content"]),
@@ -91,50 +120,15 @@ def aspect_tables(sheet: ScoreSheet) -> list[ReportTable]:
             Cell(each["machine"]),
             text("yes" if each["found"] else "no"),
         )
-        for name, of in known.items()
-        for each in _thin(of)
+        for name, each in shown
     ]
-    view = (
-        "aspect_hole@10: what holes among the first ten support, by weight; new_aspect@10: the "
-        "share of aspects that only holes among them support. Measures of aspects alone count "
-        "machine gold: what agents or voters say supports a single aspect, and no expert has "
-        "assigned.",
-    )
-    return [
-        ReportTable(
-            "aspect-systems",
-            "Systems by aspects",
-            ("System", "Domain", *(metric.name for metric in ASPECT_METRICS)),
-            tuple(systems),
-            view,
-        ),
-        ReportTable(
-            "aspect-domains",
-            "Gold of aspects by domain, the thinnest first",
-            (
-                *("Domain", "Aspects", "Gold passages", "Machine gold", "Aspects without any"),
-                *("By machine gold alone", "With a single one", "Weight without any"),
-                "Not in any first ten",
-            ),
-            tuple(domains),
-        ),
-        ReportTable(
-            "aspect-thinnest",
-            "The thinnest aspects",
-            ("Aspect", "What it says", "Share", "Gold", "Machine gold", "In a first ten"),
-            tuple(thinnest),
-            (f"Of each domain {_THIN} at most: the least gold first, then the greatest share.",),
-        ),
-    ]
+    header = ("Aspect", "What it says", "Share", "Gold", "Machine gold", "In a first ten")
+    notes = (f"Of each domain {_THIN} at most: the least gold first, then the greatest share.",)
+    return ReportTable("aspect-thinnest", "The thinnest aspects", header, tuple(rows), notes)
 
 
 def _at(values: Sequence[float | None], place: int) -> float | None:
     return values[place] if place < len(values) else None
-
-
-def _thin(of: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = of["thinnest"][:_THIN]
-    return found
 
 
 def _pages(benchmark: Benchmark, qids: Sequence[str]) -> dict[tuple[str, str], str]:

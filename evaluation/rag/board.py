@@ -259,35 +259,9 @@ def corrected_table(board: Board, outcome: str) -> ReportTable:
 
     What says nothing is wrong by rule, so that people's sample is of the others.
     """
-    rows = []
-    for row, source in enumerate(board.systems):
-        values, people = board.outcomes[outcome][row], board.people[row]
-        mute = board.silent[row]
-        silent = int((mute & (values == 0)).sum())
-        counts = [int((~mute & (values == 0)).sum()), int((values == 1).sum())]
-        strata = [
-            Stratum(count, said, [(said, mark) for mark in people[values == said].tolist()
-                                  if not np.isnan(mark)])
-            for count, said in zip(counts, (0.0, 1.0), strict=True)
-        ]  # fmt: skip
-        marks = [mark for each in strata for _, mark in each.pairs]
-        if not marks:
-            continue
-        found, answers = corrected_mean(strata), sum(counts) + silent
-        share = sum(counts) / answers
-        value, low, high = (
-            None if end is None else end * share for end in (found.value, found.low, found.high)
-        )
-        rows.append(
-            (
-                text(source.name, _source_url(board, row)),
-                Cell(answers),
-                Cell(counts[1] / answers, "coefficient"),
-                Cell(len(marks)),
-                Cell(sum(marks) / len(marks), "coefficient"),
-                Cell(value, "coefficient", low, high),
-            )
-        )
+    rows = [
+        found for row in range(len(board.systems)) if (found := _corrected(board, outcome, row))
+    ]
     header = (
         *("system", "answers", outcome_words(board, outcome), "judged by people"),
         *("people call right", "corrected"),
@@ -298,6 +272,34 @@ def corrected_table(board: Board, outcome: str) -> ReportTable:
         "Answers that say nothing are wrong by rule and in no sample.",
     )
     return ReportTable("corrected", "Corrected by people", header, tuple(rows), notes)
+
+
+def _corrected(board: Board, outcome: str, row: int) -> tuple[Cell, ...]:
+    """The line of a system; none where people judged nothing of it."""
+    values, people, mute = board.outcomes[outcome][row], board.people[row], board.silent[row]
+    silent = int((mute & (values == 0)).sum())
+    counts = [int((~mute & (values == 0)).sum()), int((values == 1).sum())]
+    judged = [(values == said) & ~np.isnan(people) for said in (0.0, 1.0)]
+    strata = [
+        Stratum(count, said, [(said, mark) for mark in people[which].tolist()])
+        for count, said, which in zip(counts, (0.0, 1.0), judged, strict=True)
+    ]
+    marks = [mark for each in strata for _, mark in each.pairs]
+    if not marks:
+        return ()
+    found, answers = corrected_mean(strata), sum(counts) + silent
+    share = sum(counts) / answers
+    value, low, high = (
+        None if end is None else end * share for end in (found.value, found.low, found.high)
+    )
+    return (
+        text(board.systems[row].name, _source_url(board, row)),
+        Cell(answers),
+        Cell(counts[1] / answers, "coefficient"),
+        Cell(len(marks)),
+        Cell(sum(marks) / len(marks), "coefficient"),
+        Cell(value, "coefficient", low, high),
+    )
 
 
 def graders_table(board: Board) -> ReportTable:
