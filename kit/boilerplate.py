@@ -166,14 +166,7 @@ def menu_lines(
         _sign(line, share, again, is_edge=(head and place < begin) or (tail and place >= end))
         for place, (line, share, again) in enumerate(zip(lines, shares, recurs, strict=True))
     ]
-    stays = [
-        _stays(line, protected)
-        or is_table
-        or (place in paragraphs and not line.is_clear)
-        # It may be the text's last words.
-        or (line.is_notice and line.size >= _LONG_NOTICE and any(is_content[place - 1 : place + 2]))
-        for place, (line, is_table) in enumerate(zip(lines, _in_tables(lines), strict=True))
-    ]
+    stays = _staying(lines, is_content, protected, paragraphs)
     found = [False] * len(lines)
     for first, last in _outside(is_content):
         marks = [place for place in range(first, last) if signs[place]]
@@ -191,6 +184,27 @@ def menu_lines(
                 is_short = signs[place] > 0 or lines[place].size < most
                 found[place] |= is_short and not stays[place]
     return found
+
+
+def _staying(
+    lines: Sequence["_Line"],
+    is_content: Sequence[bool],
+    protected: Collection[str],
+    paragraphs: Collection[int],
+) -> list[bool]:
+    """For each line of gold whether no menu takes it along."""
+    return [
+        _stays(line, protected)
+        or is_table
+        or (place in paragraphs and not line.is_clear)
+        # A long notice that touches the text may be its last words.
+        or (
+            line.is_notice
+            and line.size >= _LONG_NOTICE
+            and any(is_content[max(0, place - 1) : place + 2])
+        )
+        for place, (line, is_table) in enumerate(zip(lines, _in_tables(lines), strict=True))
+    ]
 
 
 def _menus(groups: Sequence[list[int]], signs: Sequence[float]) -> list[list[int]]:

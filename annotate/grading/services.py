@@ -238,6 +238,22 @@ def own_grade(answer: GradedAnswer, access: Access) -> AnswerGrade | None:
     return AnswerGrade.objects.standing().filter(answer=answer, grader=access.user).first()
 
 
+def _weights_of(
+    answer: GradedAnswer, aspects: Sequence[Aspect], scores: Mapping[str, float]
+) -> dict[str, float]:
+    """What is scored of an answer, with its weight; raises Refused where the scores are others."""
+    weights: dict[str, float] = {TRUE: 1}
+    if not answer.truths:
+        weights = {f"a{each.k}": each.weight for each in aspects}
+    points = (0.0, 1.0) if answer.truths else SCORES
+    if unknown := set(scores) - set(weights):
+        raise Refused(f"No aspect is called {min(unknown)}.", field="scores")
+    if missing := [name for name in weights if scores.get(name) not in points]:
+        told = f"Score {', '.join(missing)} with 0, .5 or 1."
+        raise Refused("Say whether it is right." if answer.truths else told, field="scores")
+    return weights
+
+
 def grade_answer(
     *,
     answer: GradedAnswer,
@@ -266,15 +282,7 @@ def grade_answer(
             raise Refused("This answer does not wait for you any more.")
         aspects = aspects_of(found)
         check_shown(shown, shown_of(found, aspects))
-        weights = {TRUE: 1} if found.truths else {f"a{each.k}": each.weight for each in aspects}
-        points = (0.0, 1.0) if found.truths else SCORES
-        if unknown := set(scores) - set(weights):
-            raise Refused(f"No aspect is called {min(unknown)}.", field="scores")
-        if missing := [name for name in weights if scores.get(name) not in points]:
-            told = "Say whether it is right." if found.truths else (
-                f"Score {', '.join(missing)} with 0, .5 or 1."
-            )  # fmt: skip
-            raise Refused(told, field="scores")
+        weights = _weights_of(found, aspects, scores)
         mine = AnswerGrade.objects.filter(answer=found, grader=access.user)
         if not reason and mine.exists():
             raise Refused("You have scored this answer. Say why you change it.", field="reason")

@@ -75,21 +75,24 @@ def write_file(
         ]
         if gone:
             say(f"{len(gone):,} files of releases or pages are not on disk, and not in it.")
-        manifest = {
-            "format": archive.FORMAT,
-            "kind": archive.BENCHMARK,
-            "version": settings.SPECTACULAR_SETTINGS["VERSION"],
-            "slug": benchmark.slug,
-            "digest": writing.digest_of(listed),
-            "tables": listed,
-            "schema": schema(),
-            "gone": gone,
-        }
+        manifest = _manifest(benchmark, listed) | {"gone": gone}
         writer.close(manifest)
     except BaseException:
         writer.give_up()
         raise
     return manifest
+
+
+def _manifest(benchmark: Benchmark, listed: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "format": archive.FORMAT,
+        "kind": archive.BENCHMARK,
+        "version": settings.SPECTACULAR_SETTINGS["VERSION"],
+        "slug": benchmark.slug,
+        "digest": writing.digest_of(listed),
+        "tables": listed,
+        "schema": schema(),
+    }
 
 
 def open_file(path: Path) -> archive.Reader:
