@@ -98,6 +98,11 @@ class Site:
         self.workers.append(worker)
         return worker
 
+    @property
+    def lost_leases(self) -> int:
+        """How often a worker that lived lost what it held: on a busy machine it may stall."""
+        return sum(each.said.count("was paused, cancelled or taken over") for each in self.workers)
+
     def close(self) -> None:
         """No process outlives its test."""
         for worker in self.workers:
