@@ -208,7 +208,8 @@ def test_note_typed_in_a_tab_that_crashes_is_back_at_once(day: Day) -> None:
     page.goto(day.url("weather-2"))
     expect(note(page)).to_have_value("cut off in the middle of")
     expect(page.get_by_text("is back.")).to_be_visible()
-    # On another machine, too: the server keeps it.
+    # On another machine, too, once the server has it.
+    expect(page.locator("[data-saved]").first).to_have_text("Draft kept")
     other = day.enter("expert-2")
     other.goto(day.url("weather-2"))
     expect(note(other)).to_have_value("cut off in the middle of")
