@@ -101,10 +101,13 @@ class Command(VerbCommand):
             return
         self.stdout.write(f"{run.name}: {run.query_count} queries, up to {run.depth} passages.")
         for name, domain in computation.report["domains"].items():
-            words = ", ".join(
-                f"{key.replace('_', ' ')} {value}" for key, value in sorted(domain.items())
+            index = "the index from before" if domain.get("index_was_kept") else "a new index"
+            counts = (
+                f"{value:,} {key.replace('_', ' ')}"
+                for key, value in sorted(domain.items())
+                if isinstance(value, int) and not isinstance(value, bool)
             )
-            self.stdout.write(f"  {name}: {words}")
+            self.stdout.write(f"  {name}: {', '.join((*counts, index))}")
 
 
 def _config(
