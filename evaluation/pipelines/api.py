@@ -13,7 +13,7 @@ from corpus.access import enter, enter_unblinded, get_query
 from corpus.lists import put_runs
 from corpus.models import CorpusVersion, Role
 from corpus.run_routes import OneRun, RunVerb
-from corpus.versions.services import chosen, stored
+from corpus.versions.services import chosen
 from corpus.wordings import asking
 from evaluation.pipelines import plan
 from evaluation.pipelines.models import PipelineRun
@@ -22,6 +22,7 @@ from evaluation.pipelines.views import (
     RUNS,
     forecast_of,
     get_pipeline,
+    get_rerank,
     means_of,
     start,
     tables_of,
@@ -119,9 +120,13 @@ class PipelineRoutes(ViewSetMixin, Route):
     def pipeline_means(self, request: Request, slug: str, pk: int) -> Response:
         """The means of a pipeline's steps beside the printed ones."""
         access = enter_unblinded(self.person(), slug, *READERS)
-        run = get_pipeline(access, pk)
-        version = stored(access.benchmark, run.retriever.corpus_version_id)
-        return Response(as_data([means_of(run, version)])[0])
+        return Response(as_data([means_of(get_pipeline(access, pk))])[0])
+
+    @extend_schema(responses=ReportTableSerializer)
+    def rerank_means(self, request: Request, slug: str, pk: int) -> Response:
+        """The means of a reranking, of the retriever alone, and of the oracle."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return Response(as_data([means_of(get_rerank(access, pk))])[0])
 
     @extend_schema(responses=QueryWordingSerializer(many=True))
     def query_wordings(self, request: Request, slug: str, pk: int) -> Response:
@@ -143,6 +148,8 @@ urlpatterns = [
     path(f"{_ALL}/<int:pk>/means/", _to({"get": "pipeline_means"}, **_whole),
          name="api-pipeline-means"),
     path(f"{_ALL}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_RUN), name="api-pipeline-verb"),
+    path("b/<slug:slug>/rerank-runs/<int:pk>/means/", _to({"get": "rerank_means"}, **_whole),
+         name="api-rerank-means"),
     path("b/<slug:slug>/queries/<int:pk>/wordings/", _to({"get": "query_wordings"}, **_whole),
          name="api-query-wordings"),
 ]  # fmt: skip
