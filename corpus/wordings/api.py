@@ -74,7 +74,7 @@ class ExpansionRunSerializer(PaidSerializer, serializers.ModelSerializer):
 class NewExpansionSerializer(PayingSerializer):
     """What to do. `config`: depth, tokenizer, prompt_tokens, output_tokens, temperature, top_p,
     reasoning_effort; of qexpand also profile, rounds, passages, passage_tokens, samples,
-    stops_early."""
+    stops_early, reasoning_free."""
 
     method = serializers.ChoiceField(choices=ExpansionMethod.choices)
     retriever = serializers.IntegerField(

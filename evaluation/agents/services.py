@@ -27,11 +27,11 @@ from evaluation.agents.protocol.tools import ToolSettings
 from kit.errors import Refused
 from kit.runs.models import RunStatus, begin
 from kit.runs.moves import note, resume_run, retry_items
+from llm import tokens
 from llm.endpoints import Endpoint, fence_key, in_role
 from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts, likely_tokens
-from llm.prompts import TOKENIZERS
 from llm.requests import Usage
 
 ROLE: Final = "agents"
@@ -190,8 +190,7 @@ def checked_config(
     for field, (low, high) in LIMITS.items():
         if not low <= config[field] <= high:
             raise Refused(f"{field} is a number from {low:,} to {high:,}.", field=field)
-    if config["tokenizer"] not in TOKENIZERS:
-        raise Refused(f"The tokenizers are {', '.join(TOKENIZERS)}.", field="tokenizer")
+    tokens.check(config["tokenizer"])
     check_sampling(config["temperature"], config["reasoning_effort"])
     prompts = {role: prompt_of(role).sha256 for role in (AGENT, ANSWER)}
     return config | {"prompts": prompts, "prompt_version": prompt_of(AGENT).version}

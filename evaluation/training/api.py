@@ -122,10 +122,14 @@ class TrainingRoutes(ViewSetMixin, Route):
         asked = ask_people(run=run, actor=access.user, **self.read(AskSerializer))
         return Response(AskedSerializer({"asked": asked}).data)
 
-    @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
+    @extend_schema(
+        parameters=[OpenApiParameter("tokenizer", description="That lengths are told in.")],
+        responses={(200, "application/zip"): OpenApiTypes.BINARY},
+    )
     def training_export(self, request: Request, slug: str, pk: int, shape: str) -> FileResponse:
         """The data as a zip: diver, sentence-transformers or flagembedding."""
-        return send_export(get_run(enter(self.person(), slug, Role.ADMIN), pk), shape)
+        run = get_run(enter(self.person(), slug, Role.ADMIN), pk)
+        return send_export(run, shape, request.query_params)
 
 
 _ALL = "b/<slug:slug>/training-runs"

@@ -1,5 +1,6 @@
 """Screens of training data: runs, setting one up with its forecast, one run with its documents."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -25,6 +26,7 @@ from kit.lists.report_tables import Cell, ReportTable, text
 from kit.lists.tables import Column, Filter, Table
 from llm import endpoints
 from llm.endpoints import NO_ENDPOINT, asked_for, chosen_endpoint
+from llm.tokens import CHARACTERS
 
 LIST = Table(
     search=("name", "model"),
@@ -148,15 +150,18 @@ def training_ask(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_GET
 def training_export(request: HttpRequest, slug: str, pk: int, shape: str) -> FileResponse:
     """The data in a trainer's shape, as a zip archive."""
-    return send_export(get_run(enter(request.user, slug, Role.ADMIN), pk), shape)
+    run = get_run(enter(request.user, slug, Role.ADMIN), pk)
+    return send_export(run, shape, request.GET)
 
 
-def send_export(run: TrainingRun, shape: str) -> FileResponse:
-    """The archive as an attachment; 404 for another format. Raises Refused before it is done."""
+def send_export(run: TrainingRun, shape: str, params: Mapping[str, str]) -> FileResponse:
+    """The archive as an attachment, lengths by the `tokenizer` that is asked for; 404 for another
+    format. Raises Refused before it is done."""
     if shape not in FORMATS:
         raise Http404("There is no such format.")
     name = f"{run.benchmark.slug}-training-{run.pk}-{shape}.zip"
-    return FileResponse(archive_of(run, shape), as_attachment=True, filename=name)
+    tokenizer = params.get("tokenizer", CHARACTERS)
+    return FileResponse(archive_of(run, shape, tokenizer), as_attachment=True, filename=name)
 
 
 def start(*, access: Access, **given: Any) -> TrainingRun:
