@@ -54,7 +54,7 @@ urlpatterns = [
     path(f"{_TABLES}/<slug:name>/", published.published_table, name="published-table"),
     path(f"{_HERE}/pipelines/", pipelines.pipelines, name="pipelines"),
     path(f"{_HERE}/pipelines/new/", pipelines.pipeline_new, name="pipeline-new"),
-    path(f"{_HERE}/pipelines/forecast/", pipelines.pipeline_forecast, name="pipeline-forecast"),
+    path(f"{_HERE}/pipelines/forecast/", pipelines.RUNS.forecasting, name="pipeline-forecast"),
     path(f"{_HERE}/pipelines/<slug:name>.csv", pipelines.pipelines_csv, name="pipelines-csv"),
     path(f"{_PIPELINE}/", pipelines.pipeline, name="pipeline"),
     *pipelines.RUNS.paths(_PIPELINE),

@@ -78,7 +78,7 @@ def _by_words(text: str, tokens: int) -> tuple[int, int]:
 
 @cache
 def _tiktoken(name: str, encoding: str) -> _Measure:
-    package = _package(_TIKTOKEN)
+    package = _package(_TIKTOKEN, name)
     if encoding not in (known := package.list_encoding_names()):
         raise _refused(name, f"tiktoken has the encodings {', '.join(known)}.")
     try:
@@ -104,7 +104,7 @@ def _tiktoken(name: str, encoding: str) -> _Measure:
 
 @cache
 def _tokenizer(name: str, which: str, folder: str) -> _Measure:
-    package = _package(_FILES)
+    package = _package(_FILES, name)
     if not folder:
         raise _refused(name, "ASSAY_TOKENIZERS names no folder with its file.")
     # What a folder holds, so that no name leads out of it.
@@ -128,11 +128,12 @@ def _tokenizer(name: str, which: str, folder: str) -> _Measure:
     return measure
 
 
-def _package(name: str) -> Any:
+def _package(name: str, tokenizer: str = "") -> Any:
     try:
         return __import__(name)
     except ImportError as error:
-        raise _refused(name, f"it needs the package {name}: pip install {name}.") from error
+        why = f"it needs the package {name}: pip install {name}."
+        raise _refused(tokenizer or name, why) from error
 
 
 def _refused(name: str, why: str) -> Refused:

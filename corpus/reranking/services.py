@@ -18,10 +18,10 @@ from corpus.reranking.models import RerankItem, RerankMethod, RerankRun, RerankS
 from corpus.reranking.reading import candidates_of, scheme_of
 from corpus.reranking.rules import FUSIONS, LOGARITHM, PARSERS, by_place
 from kit.errors import Refused
-from kit.runs.models import RunStatus, begin, wake
-from kit.runs.moves import move_run, note
+from kit.runs.models import RunStatus
+from kit.runs.moves import retry_items
 from llm.endpoints import RERANKER, Endpoint, fence_key, in_role
-from llm.ledger.accounts import check_budget, open_account
+from llm.ledger.accounts import asked_of, begin_asking, check_budget
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.requests import EFFORTS, Usage
@@ -114,22 +114,19 @@ def start_rerank(
     naming the field.
     """
     config = checked_config(source, method, options, second)
-    if role_of(method):
-        endpoint = _checked(endpoint, method)
-    else:
-        endpoint, budget_usd = None, None
-    model = endpoint.default_model if endpoint else ""
-    queries = list(
-        RankedList.objects.filter(run=source).order_by("query_id").values_list("query", flat=True)
-    )
-    if not queries:
+    endpoint = _checked(endpoint, method) if role_of(method) else None
+    lists = RankedList.objects.filter(run=source).order_by("query_id")
+    if not (queries := list(lists.values_list("query", flat=True))):
         raise Refused(f"{source.name} ranks nothing.", field="source")
+    asked = asked_of(endpoint) if endpoint else {"calls_in_flight": settings.ASSAY_CALLS_IN_FLIGHT}
     if endpoint:
-        check_budget(budget_usd, [(endpoint.name, model)])
-    if endpoint and method == asking.ENDPOINT:
+        check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
+    if method == asking.ENDPOINT:
         config["wire"] = _wire(endpoint)
-    how = model or (second.name if second else RerankMethod(method).label)
-    label = name.strip() or f"{source.name}, {RerankMethod(method).label.lower()}: {how}"
+    method_name = RerankMethod(method).label
+    how = asked.get("model") or (second.name if second else method_name)
+    label = name.strip() or f"{source.name}, {method_name.lower()}: {how}"
+    is_practice = any(each.provenance.get("practice") for each in (source, second) if each)
     with transaction.atomic():
         run = RerankRun.objects.create(
             benchmark=benchmark,
@@ -138,21 +135,14 @@ def start_rerank(
             source=source,
             second=second,
             config=config,
-            endpoint=endpoint.name if endpoint else "",
-            model=model[:120],
-            practice=bool(endpoint and endpoint.is_practice)
-            or any(each.provenance.get("practice") for each in (source, second) if each),
-            budget_usd=budget_usd,
-            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
+            **asked | {"practice": asked.get("practice") or is_practice},
+            budget_usd=budget_usd if endpoint else None,
             total=len(queries),
             created_by=actor,
         )
         items = [RerankItem(run=run, query_id=query) for query in queries]
-        RerankItem.objects.bulk_create(items, batch_size=1000)
-        if endpoint:
-            open_account(run)
-        note(run, actor, "start reranking", method=method, source=source.pk)
-        begin(run, claimed=claimed)
+        told: dict[str, Any] = {"verb": "start reranking", "method": method, "source": source.pk}
+        begin_asking(run, items, actor=actor, claimed=claimed, **told)
     return run
 
 
@@ -194,36 +184,24 @@ def retry_failed(*, run: RerankRun, actor: User | None) -> None:
 
     What was answered comes from the ledger and is not paid again.
     """
-    _go_on(run, actor, "retry failed queries", RerankState.WAITING)
+    retry_items(run, run.items.all(), actor=actor, noun="query", nouns="queries")
 
 
 def keep_failed(*, run: RerankRun, actor: User | None) -> None:
     """Let the failed queries stay as the retriever ranked them, so that the run can be published.
     Raises Refused where none failed."""
-    _go_on(run, actor, "keep failed queries", RerankState.KEPT)
-
-
-def _go_on(run: RerankRun, actor: User | None, verb: str, to: RerankState) -> None:
     with transaction.atomic():
-        move_run(
-            run, RunStatus.QUEUED, actor=actor, verb=verb, sources=[RunStatus.FAILED], error=""
-        )
         failed = list(run.items.filter(state=RerankState.FAILED).select_related("query"))
-        if not failed:
-            raise Refused("No query of this run has failed.")
+        names = {"noun": "query", "nouns": "queries", "verb": "keep"}
+        retry_items(run, run.items.all(), actor=actor, **names)
         depth, scheme = run.config["depth"], run.config["scheme"]
         found = candidates_of(run.source, [e.query for e in failed], depth=depth, scheme=scheme)
         for each in failed:
-            each.state = to
-            if to == RerankState.KEPT:
-                each.pids = found[each.query_id].pids
-                each.scores = list(by_place(range(len(each.pids))).values())
-            else:
-                each.error = ""
-        RerankItem.objects.bulk_update(failed, ["state", "pids", "scores", "error"], batch_size=200)
+            each.state, each.pids = RerankState.KEPT, found[each.query_id].pids
+            each.scores = list(by_place(range(len(each.pids))).values())
+        RerankItem.objects.bulk_update(failed, ["state", "pids", "scores"], batch_size=200)
         run.done = run.items.exclude(state=RerankState.WAITING).count()
         run.save(update_fields=["done"])
-        wake(run)
 
 
 def forecast(

@@ -12,7 +12,7 @@ from corpus.lists import domain_choices
 from corpus.models import RerankMethod, RerankRun, RerankState, RetrievalRun, Role
 from corpus.reranking import services as verbs
 from corpus.reranking.forms import ABOUT, RerankForm
-from corpus.run_pages import PayingPages, asking_verbs
+from corpus.run_pages import Kind, PayingPages, asking_verbs
 from kit.lists.tables import Column, Filter, Table
 from llm import endpoints
 
@@ -46,15 +46,6 @@ ITEMS = Table(
 )
 
 
-@require_GET
-def reranks(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every reranking."""
-    access = enter_unblinded(request.user, slug, *READERS)
-    rows = access.benchmark.rerank_runs.select_related("source__corpus_version")
-    table = LIST.read(rows, request.GET)
-    return RUNS.index(request, access, "corpus/reranking/runs.html", table)
-
-
 @require_http_methods(["GET", "POST"])
 def rerank_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Set a reranking up and start it."""
@@ -78,21 +69,6 @@ def rerank_new(request: HttpRequest, slug: str) -> HttpResponse:
         description=ABOUT[method],
         has_runs=has_runs,
         missing=_no_endpoint(role) if role and not endpoints.available(role) else missing,
-    )
-
-
-@require_GET
-def rerank_forecast(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a reranking would take; a part of the page that sets one up."""
-    access = enter(request.user, slug, Role.ADMIN)
-    return RUNS.forecast(
-        request,
-        access,
-        forecast_of(access, request.GET),
-        what="a reranking",
-        list_name="Rerankings",
-        about="By the mean length of the newest passages and queries. Replies that cannot be read "
-        "are asked for once more, and what was paid for before is not paid again.",
     )
 
 
@@ -161,6 +137,19 @@ def get_run(access: Access, pk: int) -> RerankRun:
 
 RUNS = PayingPages(
     "rerank-run",
+    kind=Kind(
+        LIST,
+        "corpus/reranking/runs.html",
+        lambda benchmark: benchmark.rerank_runs.select_related("account", "source__corpus_version"),
+        start,
+        forecast_of,
+        {
+            "what": "a reranking",
+            "list_name": "Rerankings",
+            "about": "By the mean length of the newest passages and queries. Replies that cannot "
+            "be read are asked for once more, and what was paid for before is not paid again.",
+        },
+    ),
     get=get_run,
     verbs=asking_verbs(verbs.retry_failed) | {"keep": verbs.keep_failed},
     readers=READERS,

@@ -22,7 +22,7 @@ from corpus.models import (
     RetrievalRun,
     Role,
 )
-from corpus.run_pages import PayingPages, asking_verbs
+from corpus.run_pages import Kind, PayingPages, asking_verbs
 from corpus.runs.views import keys_of
 from corpus.texts.finding import query_matches
 from corpus.versions.services import stored
@@ -111,15 +111,6 @@ def query_source(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.render(request, "corpus/wordings/source.html", context, partial="results")
 
 
-@require_GET
-def expansions(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every rewriting and expansion."""
-    access = enter_unblinded(request.user, slug, *READERS)
-    rows = access.benchmark.expansions.select_related("retriever__corpus_version")
-    table = LIST.read(rows, request.GET)
-    return RUNS.index(request, access, "corpus/wordings/expansions.html", table)
-
-
 @require_http_methods(["GET", "POST"])
 def expansion_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Set an expansion up and start it."""
@@ -142,21 +133,6 @@ def expansion_new(request: HttpRequest, slug: str) -> HttpResponse:
         description=ABOUT[method],
         needs_run=needs_run,
         missing=missing or ("" if endpoints.available(verbs.ROLE) else endpoints.NO_ENDPOINT),
-    )
-
-
-@require_GET
-def expansion_forecast(request: HttpRequest, slug: str) -> HttpResponse:
-    """What an expansion would take; a part of the page that sets one up."""
-    access = enter(request.user, slug, Role.ADMIN)
-    return RUNS.forecast(
-        request,
-        access,
-        forecast_of(access, request.GET),
-        what="an expansion",
-        list_name="Expansions",
-        about="By the mean length of the newest queries; passages count as long as they may be "
-        "shown. Vectors of the new words, where the retriever is a model, come on top.",
     )
 
 
@@ -267,6 +243,21 @@ def get_expansion(access: Access, pk: int) -> ExpansionRun:
 
 RUNS = PayingPages(
     "expansion",
+    kind=Kind(
+        LIST,
+        "corpus/wordings/expansions.html",
+        lambda benchmark: benchmark.expansions.select_related(
+            "account", "retriever__corpus_version"
+        ),
+        start,
+        forecast_of,
+        {
+            "what": "an expansion",
+            "list_name": "Expansions",
+            "about": "By the mean length of the newest queries; passages count as long as they may "
+            "be shown. Vectors of the new words, where the retriever is a model, come on top.",
+        },
+    ),
     get=get_expansion,
     verbs=asking_verbs(verbs.retry_failed) | {"keep": verbs.keep_failed},
     readers=READERS,

@@ -9,10 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
-from corpus.access import enter, enter_unblinded, get_query
-from corpus.lists import put_runs
-from corpus.models import CorpusVersion, Role
-from corpus.run_routes import OneRun, RunVerb
+from corpus.access import enter_unblinded, get_query
+from corpus.models import CorpusVersion
+from corpus.run_routes import OneRun, RunVerb, kind_paths
 from corpus.versions.services import chosen
 from corpus.wordings import asking
 from evaluation.pipelines import plan
@@ -20,18 +19,15 @@ from evaluation.pipelines.models import PipelineRun
 from evaluation.pipelines.views import (
     READERS,
     RUNS,
-    forecast_of,
     get_pipeline,
     get_rerank,
     means_of,
-    start,
     tables_of,
     wordings_of,
 )
 from kit.api import RUN_FIELDS, ReportTableSerializer, Route
-from kit.errors import Refused
 from kit.lists.report_tables import as_data
-from llm.ledger.serializers import BudgetField, RunForecastSerializer
+from llm.ledger.serializers import BudgetField
 
 
 class PipelineSerializer(serializers.ModelSerializer):
@@ -76,35 +72,6 @@ class QueryWordingSerializer(serializers.Serializer):
 class PipelineRoutes(ViewSetMixin, Route):
     """Pipelines and what they are held against."""
 
-    @extend_schema(responses=PipelineSerializer(many=True))
-    def pipelines(self, request: Request, slug: str) -> Response:
-        """Pipelines, and starting one."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        return self.page(access.benchmark.pipelines.all(), PipelineSerializer)
-
-    @extend_schema(request=NewPipelineSerializer, responses={202: PipelineSerializer})
-    def start_pipeline(self, request: Request, slug: str) -> Response:
-        """Pipelines, and starting one."""
-        access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(NewPipelineSerializer)
-        put_runs(access.benchmark, given, "retriever")
-        return Response(PipelineSerializer(start(access=access, **given)).data, status=202)
-
-    @extend_schema(
-        parameters=[
-            OpenApiParameter(name)
-            for name in ("preset", "retriever", "expander", "reranker", "profile", "depth")
-        ],
-        responses=RunForecastSerializer,
-    )
-    def pipeline_forecast(self, request: Request, slug: str) -> Response:
-        """What a pipeline would take."""
-        access = enter(self.person(), slug, Role.ADMIN)
-        found = forecast_of(access, request.query_params)
-        if found is None:
-            raise Refused("No retrieval run was computed here.", field="retriever")
-        return Response(RunForecastSerializer(found).data)
-
     @extend_schema(
         parameters=[OpenApiParameter("version", int)], responses=ReportTableSerializer(many=True)
     )
@@ -141,8 +108,15 @@ _ALL = "b/<slug:slug>/pipelines"
 _to = PipelineRoutes.as_view
 _whole: Any = {"pagination_class": None}
 urlpatterns = [
-    path(f"{_ALL}/", _to({"get": "pipelines", "post": "start_pipeline"}), name="api-pipelines"),
-    path(f"{_ALL}/forecast/", _to({"get": "pipeline_forecast"}), name="api-pipeline-forecast"),
+    *kind_paths(
+        _ALL,
+        ("api-pipelines", "api-pipeline-forecast"),
+        **_RUN,
+        new=NewPipelineSerializer,
+        retrieval_runs=("retriever",),
+        asked=("preset", "retriever", "expander", "reranker", "profile", "depth"),
+        missing=("retriever", "No retrieval run was computed here."),
+    ),
     path(f"{_ALL}/grid/", _to({"get": "pipeline_grid"}, **_whole), name="api-pipeline-grid"),
     path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_RUN), name="api-pipeline"),
     path(f"{_ALL}/<int:pk>/means/", _to({"get": "pipeline_means"}, **_whole),

@@ -8,9 +8,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import transaction
 
-from corpus.reranking.tasks import RERANKINGS
-from corpus.tasks import compute_run
-from corpus.wordings.tasks import EXPANSIONS
+from corpus.tasks import EXPANSIONS, RERANKINGS, compute_run
 from evaluation.background import failures_in_row
 from evaluation.pipelines import plan
 from evaluation.pipelines.models import PipelineRun

@@ -15,7 +15,7 @@ from corpus.models import CorpusVersion, Query, RerankRun, Role, Wording
 from corpus.reranking.services import role_of
 from corpus.reranking.views import READERS
 from corpus.reranking.views import get_run as get_rerank
-from corpus.run_pages import RunPages
+from corpus.run_pages import Kind, RunPages
 from corpus.versions.services import stored
 from corpus.wordings.services import ROLE, retrievers_of
 from evaluation.leaderboard.services import DEFAULT
@@ -51,12 +51,11 @@ def pipelines(request: HttpRequest, slug: str) -> HttpResponse:
     """Every pipeline, and methods by retrievers: ours, what each helped, and as printed."""
     access = enter_unblinded(request.user, slug, *READERS)
     version = version_of(request, access)
-    rows = access.benchmark.pipelines.select_related("retriever__corpus_version")
     context = sheet_context(access, version) | {"sheets": tables_of(access, version)}
     context["asked"] = f"?version={version.pk}" if version else ""
     del context["access"]
-    table = LIST.read(rows, request.GET)
-    return RUNS.index(request, access, "evaluation/pipelines/pipelines.html", table, **context)
+    table = LIST.read(RUNS.kind.rows(access.benchmark), request.GET)
+    return RUNS.index(request, access, RUNS.kind.template, table, **context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -75,20 +74,6 @@ def pipeline_new(request: HttpRequest, slug: str) -> HttpResponse:
         versions=[(plan.TITLES[name], words) for name, words in plan.ABOUT.items()],
         has_runs=has_runs,
         missing=missing if endpoints.available(ROLE) else endpoints.NO_ENDPOINT,
-    )
-
-
-@require_GET
-def pipeline_forecast(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a pipeline would take; a part of the page that sets one up."""
-    access = enter(request.user, slug, Role.ADMIN)
-    return RUNS.forecast(
-        request,
-        access,
-        forecast_of(access, request.GET),
-        what="a pipeline",
-        list_name="Pipelines",
-        about="All steps together. What was paid for before is not paid again.",
     )
 
 
@@ -230,6 +215,18 @@ def get_pipeline(access: Access, pk: int) -> PipelineRun:
 
 RUNS = RunPages(
     "pipeline",
+    kind=Kind(
+        LIST,
+        "evaluation/pipelines/pipelines.html",
+        lambda benchmark: benchmark.pipelines.select_related("retriever__corpus_version"),
+        start,
+        forecast_of,
+        {
+            "what": "a pipeline",
+            "list_name": "Pipelines",
+            "about": "All steps together. What was paid for before is not paid again.",
+        },
+    ),
     get=get_pipeline,
     verbs={"pause": verbs.pause, "resume": verbs.resume, "cancel": verbs.cancel},
     readers=READERS,

@@ -1,6 +1,7 @@
 """Screens of training data: runs, setting one up with its forecast, one run with its documents."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -12,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.lists import domain_choices
 from corpus.models import Role
-from corpus.run_pages import PayingPages, asking_verbs
+from corpus.run_pages import Kind, PayingPages, asking_verbs
 from evaluation.agents.views import READERS
 from evaluation.exporters.training import FORMATS
 from evaluation.training import services as verbs
@@ -61,15 +62,6 @@ DOCUMENTS = Table(
 TRAINED_ON = (DocumentUse.POSITIVE, DocumentUse.NEGATIVE)
 
 
-@require_GET
-def training_runs(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every run."""
-    access = enter_unblinded(request.user, slug, *READERS)
-    rows = access.benchmark.training_runs.select_related("source")
-    table = LIST.read(rows, request.GET)
-    return RUNS.index(request, access, "evaluation/training/runs.html", table)
-
-
 @require_http_methods(["GET", "POST"])
 def training_run_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Set a run up and start it."""
@@ -81,23 +73,8 @@ def training_run_new(request: HttpRequest, slug: str) -> HttpResponse:
         access,
         "evaluation/training/new.html",
         form,
-        lambda **given: start(access=access, **given),
+        partial(start, access=access),
         missing="" if endpoints.available(verbs.ROLE) else NO_ENDPOINT,
-    )
-
-
-@require_GET
-def training_forecast(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a run would take; a part of the page that sets one up."""
-    access = enter(request.user, slug, Role.ADMIN)
-    return RUNS.forecast(
-        request,
-        access,
-        forecast_of(access, request.GET),
-        what="training data",
-        list_name="Training data",
-        about="At most, if no passage has a label yet. Replies that fail a check are asked for "
-        "once more, and what was paid for before is not paid again.",
     )
 
 
@@ -214,5 +191,21 @@ def get_run(access: Access, pk: int) -> TrainingRun:
 
 
 RUNS = PayingPages(
-    "training-run", get=get_run, verbs=asking_verbs(verbs.retry_failed), readers=READERS
+    "training-run",
+    kind=Kind(
+        LIST,
+        "evaluation/training/runs.html",
+        lambda benchmark: benchmark.training_runs.select_related("account", "source"),
+        start,
+        forecast_of,
+        {
+            "what": "training data",
+            "list_name": "Training data",
+            "about": "At most, if no passage has a label yet. Replies that fail a check are asked "
+            "for once more, and what was paid for before is not paid again.",
+        },
+    ),
+    get=get_run,
+    verbs=asking_verbs(verbs.retry_failed),
+    readers=READERS,
 )
