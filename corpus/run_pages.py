@@ -1,6 +1,6 @@
 """The screens that every kind of long run has: its page, a person's verbs on it, its budget."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -18,7 +18,7 @@ from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Benchmark, Role
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.tables import Choices, ListPage, Table
+from kit.lists.tables import Choices, Column, Filter, ListPage, Table
 from kit.runs.models import RunStatus, TrackedRun
 from kit.runs.moves import cancel_run, pause_run, resume_run
 from kit.runs.turns import Priority
@@ -60,6 +60,37 @@ def states_of(rows: Any) -> list[tuple[str, str, int]]:
     counts = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
     labels = rows.model._meta.get_field("state").choices
     return [(label, name, counts.get(name, 0)) for name, label in labels]
+
+
+def runs_table(
+    noun: str, *columns: Column, counted: str = "Queries", search: Sequence[str] = (), **more: Any
+) -> Table:
+    """Runs of a kind, the newest first: their name, what is told of that kind, how far they are."""
+    columns = (
+        Column("name", noun, order=("name",)),
+        *columns,
+        Column("status", "Status", order=("status",)),
+        Column("queries", counted, numeric=True),
+        Column("at", "Started", order=("created_at",)),
+    )
+    return Table(search=tuple(search), columns=columns, order=("-pk",), **more)
+
+
+def items_table(states: Choices, *columns: Column) -> Table:
+    """The queries of a run with their states."""
+    return Table(
+        filters=(
+            Filter("domain", "Domain", lookup="query__domain__name"),
+            Filter("state", "State", choices=tuple(states)),
+        ),
+        columns=(
+            Column("query", "Query", order=("query__domain__name", "query_id")),
+            Column("state", "State", order=("state",)),
+            *columns,
+            Column("error", "What came up"),
+        ),
+        order=("pk",),
+    )
 
 
 @dataclass(frozen=True)

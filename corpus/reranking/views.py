@@ -12,37 +12,22 @@ from corpus.lists import domain_choices
 from corpus.models import RerankMethod, RerankRun, RerankState, RetrievalRun, Role
 from corpus.reranking import services as verbs
 from corpus.reranking.forms import ABOUT, RerankForm
-from corpus.run_pages import Kind, PayingPages, asking_verbs
-from kit.lists.tables import Column, Filter, Table
+from corpus.run_pages import Kind, PayingPages, asking_verbs, items_table, runs_table
+from kit.lists.tables import Column, Filter
 from llm import endpoints
 
 READERS = (Role.ADMIN, Role.REVIEWER)
-LIST = Table(
+LIST = runs_table(
+    "Reranking",
+    Column("method", "Method", order=("method",)),
+    Column("source", "Retrieval run", order=("source__name",)),
     search=("name", "model", "source__name"),
     filters=(Filter("method", "Method", choices=tuple(RerankMethod.choices)),),
-    columns=(
-        Column("name", "Reranking", order=("name",)),
-        Column("method", "Method", order=("method",)),
-        Column("source", "Retrieval run", order=("source__name",)),
-        Column("status", "Status", order=("status",)),
-        Column("queries", "Queries", numeric=True),
-        Column("at", "Started", order=("created_at",)),
-    ),
-    order=("-pk",),
 )
-ITEMS = Table(
-    filters=(
-        Filter("domain", "Domain", lookup="query__domain__name"),
-        Filter("state", "State", choices=tuple(RerankState.choices)),
-    ),
-    columns=(
-        Column("query", "Query", order=("query__domain__name", "query_id")),
-        Column("state", "State", order=("state",)),
-        Column("unread", "Unreadable replies", numeric=True),
-        Column("truncated", "Passages cut", numeric=True),
-        Column("error", "What came up"),
-    ),
-    order=("pk",),
+ITEMS = items_table(
+    RerankState.choices,
+    Column("unread", "Unreadable replies", numeric=True),
+    Column("truncated", "Passages cut", numeric=True),
 )
 
 

@@ -22,7 +22,7 @@ from corpus.models import (
     RetrievalRun,
     Role,
 )
-from corpus.run_pages import Kind, PayingPages, asking_verbs
+from corpus.run_pages import Kind, PayingPages, asking_verbs, items_table, runs_table
 from corpus.runs.views import keys_of
 from corpus.texts.finding import query_matches
 from corpus.versions.services import stored
@@ -45,32 +45,14 @@ SOURCES = Table(
     ),
     order=("name",),
 )
-LIST = Table(
+LIST = runs_table(
+    "Expansion",
+    Column("method", "Method", order=("method",)),
+    Column("retriever", "Retriever", order=("retriever__name",)),
     search=("name", "model", "retriever__name"),
     filters=(Filter("method", "Method", choices=tuple(ExpansionMethod.choices)),),
-    columns=(
-        Column("name", "Expansion", order=("name",)),
-        Column("method", "Method", order=("method",)),
-        Column("retriever", "Retriever", order=("retriever__name",)),
-        Column("status", "Status", order=("status",)),
-        Column("queries", "Queries", numeric=True),
-        Column("at", "Started", order=("created_at",)),
-    ),
-    order=("-pk",),
 )
-ITEMS = Table(
-    filters=(
-        Filter("domain", "Domain", lookup="query__domain__name"),
-        Filter("state", "State", choices=tuple(ExpansionState.choices)),
-    ),
-    columns=(
-        Column("query", "Query", order=("query__domain__name", "query_id")),
-        Column("state", "State", order=("state",)),
-        Column("rounds", "Rounds", numeric=True),
-        Column("error", "What came up"),
-    ),
-    order=("pk",),
-)
+ITEMS = items_table(ExpansionState.choices, Column("rounds", "Rounds", numeric=True))
 WORDINGS = Table(
     filters=(Filter("domain", "Domain", lookup="query__domain__name"),),
     columns=(
@@ -171,24 +153,20 @@ def expansion_query(request: HttpRequest, slug: str, pk: int, query_pk: int) -> 
 
 def _rounds(run: ExpansionRun, item: ExpansionItem) -> list[dict[str, Any]]:
     """Each round with its passages as far as they are here."""
-    rounds = list(item.rounds.all())
-    if run.retriever is None:
-        return [{"made": each, "shown": [], "found": []} for each in rounds]
-    version = stored(run.benchmark, run.retriever.corpus_version_id)
-    listed = [[*each.shown, *(each.pids or [])[: asking.TOP]] for each in rounds]
-    keys = keys_of(version, item.query, sorted({pid for pids in listed for pid in pids}))
+    keys, rounds = {}, list(item.rounds.all())
+    listed = [(each.shown, (each.pids or [])[: asking.TOP]) for each in rounds]
+    if run.retriever:
+        version = stored(run.benchmark, run.retriever.corpus_version_id)
+        pids = sorted({pid for pair in listed for pids in pair for pid in pids})
+        keys = keys_of(version, item.query, pids)
     passages = Passage.objects.order_by().in_bulk(keys.values())
 
     def placed(pids: list[str]) -> list[tuple[str, Passage | None]]:
         return [(pid, passages.get(keys.get(pid, 0))) for pid in pids]
 
     return [
-        {
-            "made": each,
-            "shown": placed(each.shown),
-            "found": placed((each.pids or [])[: asking.TOP]),
-        }
-        for each in rounds
+        {"made": made, "shown": placed(shown), "found": placed(found)}
+        for made, (shown, found) in zip(rounds, listed, strict=True)
     ]
 
 

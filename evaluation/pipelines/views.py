@@ -15,7 +15,7 @@ from corpus.models import CorpusVersion, Query, RerankRun, Role, Wording
 from corpus.reranking.services import role_of
 from corpus.reranking.views import READERS
 from corpus.reranking.views import get_run as get_rerank
-from corpus.run_pages import Kind, RunPages
+from corpus.run_pages import Kind, RunPages, runs_table
 from corpus.versions.services import stored
 from corpus.wordings.services import ROLE, retrievers_of
 from evaluation.leaderboard.services import DEFAULT
@@ -28,20 +28,15 @@ from evaluation.scores import sheets
 from kit import htmx
 from kit.lists.csvfile import named_table_response, table_response
 from kit.lists.report_tables import ReportTable
-from kit.lists.tables import Column, Table
+from kit.lists.tables import Column
 from llm import endpoints
 
 RERANK_ROLE: Final = role_of(plan.POINTWISE)
-LIST: Final = Table(
-    columns=(
-        Column("name", "Pipeline", order=("name",)),
-        Column("preset", "Version", order=("preset",)),
-        Column("retriever", "Retriever", order=("retriever__name",)),
-        Column("status", "Status", order=("status",)),
-        Column("queries", "Steps", numeric=True),
-        Column("at", "Started", order=("created_at",)),
-    ),
-    order=("-pk",),
+LIST: Final = runs_table(
+    "Pipeline",
+    Column("preset", "Version", order=("preset",)),
+    Column("retriever", "Retriever", order=("retriever__name",)),
+    counted="Steps",
 )
 _PAGES: Final = {"expand": "expansion", "compute": "run-computation", "hybrid": "run-computation"}
 

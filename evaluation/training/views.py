@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.lists import domain_choices
 from corpus.models import Role
-from corpus.run_pages import Kind, PayingPages, asking_verbs
+from corpus.run_pages import Kind, PayingPages, asking_verbs, runs_table
 from evaluation.agents.views import READERS
 from evaluation.exporters.training import FORMATS
 from evaluation.training import services as verbs
@@ -29,17 +29,11 @@ from llm import endpoints
 from llm.endpoints import NO_ENDPOINT, asked_for, chosen_endpoint
 from llm.tokens import CHARACTERS
 
-LIST = Table(
+LIST = runs_table(
+    "Training data",
+    Column("model", "Model", order=("model",)),
+    Column("source", "Retrieval run", order=("source__name",)),
     search=("name", "model"),
-    columns=(
-        Column("name", "Training data", order=("name",)),
-        Column("model", "Model", order=("model",)),
-        Column("source", "Retrieval run", order=("source__name",)),
-        Column("status", "Status", order=("status",)),
-        Column("queries", "Queries", numeric=True),
-        Column("at", "Started", order=("created_at",)),
-    ),
-    order=("-pk",),
 )
 DOCUMENTS = Table(
     filters=(
