@@ -36,46 +36,38 @@ MIX_WORDS: Final = {
     ALONE: "the score alone",
 }
 _CHARS: Final = (200, 200_000)
+_DEPTH: Final = {"depth": Setting(int, 100, 1, 1000)}
 _ASKED: Final = {
     "parser": Setting(str, PARSERS[0], high=20),
     "family": Setting(str, asking.AUTO, high=40),
     "temperature": Setting(float, 0.0, 0, 2),
     "reasoning_effort": Setting(str, "", high=10),
 }
-_MIXED: Final = {"mix": Setting(str, INTERPOLATE, high=12), "weight": Setting(float, 0.6, 0, 1)}
-_DEPTH: Final = {"depth": Setting(int, 100, 1, 1000)}
+_WEIGHT: Final = {"weight": Setting(float, 0.6, 0, 1)}
+_MIXED: Final = _DEPTH | {"mix": Setting(str, INTERPOLATE, high=12)} | _WEIGHT | _ASKED
+_SHORT: Final = {"document_chars": Setting(int, 3_000, *_CHARS)}
+_TEMPLATE: Final = Setting(str, "", high=4_000)
 # What each method may be set to. A listwise call holds all documents: they are shown shorter.
 SETTINGS: Final[dict[str, dict[str, Setting]]] = {
-    asking.POINTWISE: {
-        **_DEPTH,
-        **_MIXED,
-        **_ASKED,
-        "document_chars": Setting(int, 60_000, *_CHARS),
-    },
-    asking.LISTWISE: {**_DEPTH, **_ASKED, "document_chars": Setting(int, 3_000, *_CHARS)},
-    asking.GROUPWISE: {
-        **_DEPTH,
-        **_MIXED,
-        **_ASKED,
-        "document_chars": Setting(int, 3_000, *_CHARS),
+    asking.POINTWISE: _MIXED | {"document_chars": Setting(int, 60_000, *_CHARS)},
+    asking.LISTWISE: _DEPTH | _ASKED | _SHORT,
+    asking.GROUPWISE: _MIXED
+    | _SHORT
+    | {
         "group_size": Setting(int, 20, 2, 100),
         "repeats": Setting(int, 2, 1, 20),
         "seed": Setting(int, SEED, 0, 2**31),
     },
-    asking.ENDPOINT: {
-        **_DEPTH,
-        "mix": Setting(str, ALONE, high=12),
-        "weight": Setting(float, 0.6, 0, 1),
+    asking.ENDPOINT: _DEPTH
+    | {"mix": Setting(str, ALONE, high=12)}
+    | _WEIGHT
+    | {
         "document_chars": Setting(int, 24_000, *_CHARS),
-        "query_template": Setting(str, "", high=4_000),
-        "document_template": Setting(str, "", high=4_000),
+        "query_template": _TEMPLATE,
+        "document_template": _TEMPLATE,
     },
     asking.ORACLE: _DEPTH,
-    asking.MERGE: {
-        **_DEPTH,
-        "weight": Setting(float, 0.6, 0, 1),
-        "fusion": Setting(str, LOGARITHM, high=10),
-    },
+    asking.MERGE: _DEPTH | _WEIGHT | {"fusion": Setting(str, LOGARITHM, high=10)},
 }
 CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "parser": PARSERS,

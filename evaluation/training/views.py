@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.lists import domain_choices
 from corpus.models import Role
-from corpus.run_pages import Kind, PayingPages, asking_verbs, runs_table
+from corpus.run_pages import Kind, PayingPages, asking_verbs, runs_table, states_of
 from evaluation.agents.views import READERS
 from evaluation.exporters.training import FORMATS
 from evaluation.training import services as verbs
@@ -88,14 +88,14 @@ def training_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         shown = texts.get(each.passage_id, "") if each.passage_id else each.whole
         why = kept_back(each, label)
         documents.append((each, shown, label, why if each.use in TRAINED_ON else ""))
-    counts = dict(run.items.order_by().values_list("state").annotate(n=Count("pk")))
+    states = states_of(run.items)
     hidden = ("prompts", "domain")
     context = RUNS.context(access, run) | {
-        "states": [(label, counts.get(name, 0)) for name, label in ItemState.choices],
+        "states": states,
         "settings": [(k, v) for k, v in run.config.items() if k not in hidden and v != ""],
         "table": table,
         "documents": documents,
-        "has_failed": bool(counts.get(ItemState.FAILED)) and run.is_over,
+        "has_failed": run.is_over and any(n for _, name, n in states if name == ItemState.FAILED),
     }
     if htmx.is_fragment(request, "results"):
         return htmx.render(request, "evaluation/training/run.html", context, partial="results")
