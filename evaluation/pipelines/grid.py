@@ -89,7 +89,9 @@ def ways_of(runs: Sequence[RetrievalRun]) -> dict[int, Way]:
 def oracle_of(sheet: ScoreSheet, line: Line, depth: int) -> tuple[float | None, list[float | None]]:
     """The mean of a run whose first `depth` passages are sorted by truth, and that of each domain
     (docs/protocol.md 5.5, V16); None where the sheet has none."""
-    held = sheet.boards.get("oracles", {}).get(str(line.run.pk), {}).get(str(depth), ())
+    asked = (line.run.pk, depth)
+    rows = (e for e in sheet.boards.get("oracles", ()) if (e["run"], e["depth"]) == asked)
+    held = next(rows, {"domains": ()})["domains"]
     domains = [*held, *[None] * (len(line.domains) - len(held))]
     known = [value for value in domains if value is not None]
     return (sum(known) / len(known) if known and line.mean is not None else None), domains

@@ -210,7 +210,7 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
     scores: list[DomainScore] = []
     holes: dict[str, Any] = {}
     oracles: dict[int, dict[int, list[float | None]]] = {
-        run.pk: {depth: [] for depth in _depths(run)} for run in runs
+        run.pk: {depth: [] for depth in sorted(_depths(run))} for run in runs
     }
     domains: list[str] = []  # in the order of the boards' columns
     steps, whole = count(1), len(runs) * len(shown.splits) * len(GoldView)
@@ -279,7 +279,11 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
             "domains": domains,
             "views": boards,
             "practice": _holds_practice(benchmark),
-            "oracles": {} if pool else oracles,
+            "oracles": [
+                {"run": pk, "depth": depth, "domains": means}
+                for pk, found_at in ({} if pool else oracles).items()
+                for depth, means in found_at.items()
+            ],
         },
         "holes": holes,
         "pool": pool.figures if pool else {},
