@@ -7,8 +7,6 @@ from typing import Any, Final
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Avg
-from django.db.models.functions import Length
 
 from corpus.lists import unused_name
 from corpus.models import Benchmark, Passage, Query, RankedList, RetrievalRun
@@ -205,7 +203,7 @@ def forecast(
     """
     depth = min(config["depth"], source.depth)
     queries = Query.objects.filter(ranked_lists__run=source).order_by("-pk")[:200]
-    shown = int(min(config.get("document_chars", 0), _mean_length(source, queries))) or 1
+    shown = min(config.get("document_chars", 0), Passage.objects.mean_length(queries)) or 1
     found = {"queries": source.query_count, "calls": 0, "input_tokens": 0, "output_tokens": 0}
     if not role_of(method):
         return found | {"usd": Decimal(0)}
@@ -260,10 +258,3 @@ def _checked(endpoint: Endpoint | None, method: str) -> Endpoint:
     if method != asking.ENDPOINT and is_server:
         raise Refused(f"{endpoint.name} is a rerank server and writes nothing.", field="endpoint")
     return in_role(endpoint, role_of(method))
-
-
-def _mean_length(source: RetrievalRun, queries: Any) -> float:
-    domains = {each.domain_id for each in queries}
-    newest = Passage.objects.with_text().filter(domain__in=domains).order_by("-pk")[:500]
-    rows = Passage.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).order_by()
-    return float(rows.aggregate(mean=Avg(Length("text")))["mean"] or 0)

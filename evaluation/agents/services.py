@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Avg, Exists, OuterRef, QuerySet
-from django.db.models.functions import Length
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotate.models import Aspect
 from corpus.lists import unused_name
@@ -254,9 +253,4 @@ def forecast(
 
 def mean_tokens(queries: list[Query]) -> int:
     """Of a passage, over the newest of the domains that are asked in."""
-    domains = {query.domain_id for query in queries}
-    newest = Passage.objects.with_text().filter(domain__in=domains).order_by("-pk")[:500]
-    mean = Passage.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).aggregate(
-        mean=Avg(Length("text"))
-    )["mean"]
-    return likely_tokens("x" * int(mean or 0))
+    return likely_tokens("x" * Passage.objects.mean_length(queries))
