@@ -24,6 +24,7 @@ urlpatterns = [
     path("", include("corpus.imports.api")),
     path("", include("corpus.cleaning.api")),
     path("", include("corpus.computing.api")),
+    path("", include("evaluation.pipelines.api")),  # before any verb of a reranking
     path("", include("corpus.reranking.api")),
     path("", include("corpus.wordings.api")),
     path("", include("corpus.endpoints.api")),
@@ -72,7 +73,6 @@ urlpatterns = [
     path("", include("evaluation.agents.doors")),
     path("", include("evaluation.rag.api")),
     path("", include("evaluation.chain.api")),
-    path("", include("evaluation.pipelines.api")),
     path("", include("evaluation.judges.api")),
     path("", include("evaluation.training.api")),
     path("", include("evaluation.support.api")),

@@ -104,6 +104,8 @@ ASSAY_TRY_FIRST = env.bool("ASSAY_TRY_FIRST", default=True)
 # A TOML or JSON file of further endpoints, and a JSON file of prices (docs/endpoints.md).
 ASSAY_ENDPOINTS = env.str("ASSAY_ENDPOINTS", default="")
 ASSAY_PRICES = env.str("ASSAY_PRICES", default="")
+# A folder of tokenizer.json files, by name, that texts may be cut with (docs/settings.md).
+ASSAY_TOKENIZERS = env.str("ASSAY_TOKENIZERS", default="")
 # Where the practice model listens; `make run` sets it.
 ASSAY_PRACTICE_URL = env.str("ASSAY_PRACTICE_URL", default="")
 # Model calls in flight of each worker at a run.

@@ -1,6 +1,7 @@
 """The screens that every kind of long run has: its page, a person's verbs on it, its budget."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -10,13 +11,14 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
-from django.views.decorators.http import require_POST
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_GET, require_POST
 
-from corpus.access import Access, enter
-from corpus.models import Role
+from corpus.access import Access, enter, enter_unblinded
+from corpus.models import Benchmark, Role
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.tables import Choices, ListPage, Table
+from kit.lists.tables import Choices, Column, Filter, ListPage, Table
 from kit.runs.models import RunStatus, TrackedRun
 from kit.runs.moves import cancel_run, pause_run, resume_run
 from kit.runs.turns import Priority
@@ -60,6 +62,55 @@ def states_of(rows: Any) -> list[tuple[str, str, int]]:
     return [(label, name, counts.get(name, 0)) for name, label in labels]
 
 
+def runs_table(
+    noun: str, *columns: Column, counted: str = "Queries", search: Sequence[str] = (), **more: Any
+) -> Table:
+    """Runs of a kind, the newest first: their name, what is told of that kind, how far they are."""
+    columns = (
+        Column("name", noun, order=("name",)),
+        *columns,
+        Column("status", "Status", order=("status",)),
+        Column("queries", counted, numeric=True),
+        Column("at", "Started", order=("created_at",)),
+    )
+    return Table(search=tuple(search), columns=columns, order=("-pk",), **more)
+
+
+def items_table(states: Choices, *columns: Column) -> Table:
+    """The queries of a run with their states."""
+    return Table(
+        filters=(
+            Filter("domain", "Domain", lookup="query__domain__name"),
+            Filter("state", "State", choices=tuple(states)),
+        ),
+        columns=(
+            Column("query", "Query", order=("query__domain__name", "query_id")),
+            Column("state", "State", order=("state",)),
+            *columns,
+            Column("error", "What came up"),
+        ),
+        order=("pk",),
+    )
+
+
+@dataclass(frozen=True)
+class Kind(Generic[RunT]):
+    """What the list of a kind of run, setting one up, and what one would take are made of.
+
+    `rows` are those of a benchmark in the `table` of the page `template`; `start` takes `access`
+    and what a form or a body of the API gives, or refuses; `forecast_of` says what a run by the
+    parameters of an address would take, None where there is nothing to run on; `words` are those
+    of llm/forecast.html.
+    """
+
+    table: Table
+    template: str
+    rows: Callable[[Benchmark], QuerySet[RunT]]
+    start: Callable[..., RunT]
+    forecast_of: Callable[[Access, Any], dict[str, Any] | None]
+    words: Mapping[str, str]
+
+
 class RunPages(Generic[RunT]):
     """A kind of run as screens and API share it; each kind adds its plan and its result.
 
@@ -68,6 +119,7 @@ class RunPages(Generic[RunT]):
     answers 404; `verbs` are called with `run` and `actor`, `said` has the messages of
     those that succeeded.
     `around` are the routes of its list and of the form of a new one, `name` with "s" and "-new".
+    With a `kind` it also has those of the list and the forecast, and their API.
     Members with one of the roles `readers` may look (empty: `get` decides); admins alone act.
     """
 
@@ -83,11 +135,33 @@ class RunPages(Generic[RunT]):
         is_verb_free: bool = False,
         around: tuple[str, str] = ("", ""),
         url: Callable[[RunT], str] | None = None,
+        kind: Kind[RunT] | None = None,
     ) -> None:
         self.name, self.get, self.verbs = name, get, verbs
+        self._kind = kind
         self.said, self.readers = said or {}, readers
         self.list, self.new = around[0] or f"{name}s", around[1] or f"{name}-new"
         self.acts, self.is_verb_free, self.url = acts or name, is_verb_free, url or self._url
+
+    @property
+    def kind(self) -> Kind[RunT]:
+        """What was given as such."""
+        assert self._kind is not None
+        return self._kind
+
+    @method_decorator(require_GET)
+    def listing(self, request: HttpRequest, slug: str) -> HttpResponse:
+        """Every run of the kind, for who may read them."""
+        access = enter_unblinded(request.user, slug, *self.readers)
+        table = self.kind.table.read(self.kind.rows(access.benchmark), request.GET)
+        return self.index(request, access, self.kind.template, table)
+
+    @method_decorator(require_GET)
+    def forecasting(self, request: HttpRequest, slug: str) -> HttpResponse:
+        """What a run would take, by what the form holds; a part of the page that sets one up."""
+        access = enter(request.user, slug, Role.ADMIN)
+        found = self.kind.forecast_of(access, request.GET)
+        return self.forecast(request, access, found, **self.kind.words)
 
     def context(self, access: Access, run: RunT) -> dict[str, Any]:
         """What the templates of a run read: kit/run.html, and kit/progress.html where a run stands

@@ -3,21 +3,25 @@
 Each kind names its pages and its serializer: `OneRun.as_view(pages=..., serializer_class=...)`.
 """
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.urls import URLPattern, path
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, enter_unblinded
+from corpus.lists import put_runs
 from corpus.models import Role
+from corpus.options import check_names
 from corpus.run_pages import RunPages
 from kit.api import Route, find_verb, verb_parameter
+from kit.errors import Refused
 from kit.schema import RouteSchema
 from llm.ledger.accounts import set_budget
-from llm.ledger.serializers import BudgetField
+from llm.ledger.serializers import BudgetField, RunForecastSerializer
 
 
 class LimitSerializer(serializers.Serializer):
@@ -54,6 +58,64 @@ class OneRun(RunRoute):
 
     def get(self, request: Request, slug: str, pk: int) -> Response:
         return self.answer(enter(self.person(), slug, *self.pages.readers), pk)
+
+
+class _KindSchema(RouteSchema):
+    """What cannot be read off a route that is given its serializers."""
+
+    def get_request_serializer(self) -> Any:
+        view: Any = self.view
+        return view.new if self.method == "POST" else None
+
+    def get_response_serializers(self) -> Any:
+        made = self.view.serializer_class  # type: ignore[attr-defined]
+        return {202: made} if self.method == "POST" else made(many=True)
+
+
+class Runs(RunRoute):
+    """Every run of a kind, and starting one."""
+
+    schema = _KindSchema()
+    # The body that starts one; which of its fields are retrieval runs, and what its `config` may
+    # name.
+    new: type[serializers.Serializer] = serializers.Serializer
+    retrieval_runs: Sequence[str] = ()
+    configurable: Collection[str] = ()
+
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter_unblinded(self.person(), slug, *self.pages.readers)
+        return self.page(self.pages.kind.rows(access.benchmark), self.serializer_class)
+
+    def post(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        given = self.read(self.new)
+        put_runs(access.benchmark, given, *self.retrieval_runs)
+        config = given.pop("config", {})
+        check_names(config, self.configurable)
+        run = self.pages.kind.start(access=access, **given, **config)
+        return Response(self.serializer_class(run).data, status=202)
+
+
+class _ForecastSchema(RouteSchema):
+    def get_override_parameters(self) -> list[Any]:
+        return [OpenApiParameter(name) for name in self.view.asked]  # type: ignore[attr-defined]
+
+
+class RunForecast(RunRoute):
+    """What a run would take."""
+
+    schema = _ForecastSchema()
+    serializer_class = RunForecastSerializer
+    asked: Sequence[str] = ()
+    # (field, what is said) where there is nothing to run on.
+    missing = ("", "")
+
+    def get(self, request: Request, slug: str) -> Response:
+        access = enter(self.person(), slug, Role.ADMIN)
+        found = self.pages.kind.forecast_of(access, request.query_params)
+        if found is None:
+            raise Refused(self.missing[1], field=self.missing[0])
+        return Response(RunForecastSerializer(found).data)
 
 
 class _VerbSchema(RouteSchema):
@@ -96,6 +158,28 @@ def run_paths(
         path(one, OneRun.as_view(**kind), name=name),
         path(f"{one}budget/", RunLimit.as_view(**kind), name=f"{name}-budget"),
         path(f"{one}<slug:verb>/", RunVerb.as_view(**kind), name=f"{name}-verb"),
+    ]
+
+
+def kind_paths(
+    base: str,
+    names: tuple[str, str],
+    *,
+    pages: RunPages[Any],
+    serializer_class: type[Any],
+    new: type[serializers.Serializer],
+    retrieval_runs: Sequence[str],
+    asked: Sequence[str],
+    configurable: Collection[str] = (),
+    missing: tuple[str, str] = ("", ""),
+) -> list[URLPattern]:
+    """The routes of a kind's list, by these names, and of what one would take."""
+    given: Any = {"new": new, "retrieval_runs": retrieval_runs, "configurable": configurable}
+    runs = Runs.as_view(pages=pages, serializer_class=serializer_class, **given)
+    forecast: Any = RunForecast.as_view(pages=pages, asked=asked, missing=missing)
+    return [
+        path(f"{base}/", runs, name=names[0]),
+        path(f"{base}/forecast/", forecast, name=names[1]),
     ]
 
 

@@ -4,12 +4,21 @@ from celery import shared_task
 
 from corpus.cleaning import tasks as cleaning_tasks  # noqa: F401  (registers its task)
 from corpus.computing import services as computing
-from corpus.models import PageFetch, PassageIndexRun, PoolBuild, RunComputation
+from corpus.models import (
+    ExpansionRun,
+    PageFetch,
+    PassageIndexRun,
+    PoolBuild,
+    RerankRun,
+    RunComputation,
+)
 from corpus.pages import fetching
 from corpus.pools import builds as pool_builds
-from corpus.reranking import tasks as reranking_tasks  # noqa: F401  (registers its task)
+from corpus.reranking import publish as reranking
 from corpus.texts.indexing import run_index
-from corpus.wordings import tasks as wordings_tasks  # noqa: F401  (registers its task)
+from corpus.wordings import publish as wordings
+from kit.runs.sharing import Share
+from llm.drives import Drive
 
 
 @shared_task(name=PassageIndexRun.task_name)
@@ -43,3 +52,35 @@ def compute_run(run_id: int) -> None:
     run = RunComputation.objects.select_related("benchmark").filter(pk=run_id).first()
     if run is not None and run.claim():
         computing.run_computation(run)
+
+
+@shared_task(name=ExpansionRun.task_name)
+def expand(run_id: int) -> None:
+    """Take part in an expansion; harmless when delivered twice."""
+    EXPANSIONS.take_part(run_id)
+
+
+@shared_task(name=RerankRun.task_name)
+def rerank(run_id: int) -> None:
+    """Take part in a reranking; harmless when delivered twice."""
+    RERANKINGS.take_part(run_id)
+
+
+def _expand(share: Share[ExpansionRun]) -> None:
+    from corpus.wordings.pump import ExpansionPump  # the client is slow to import
+
+    ExpansionPump.take_groups(share)
+
+
+def _rerank(share: Share[RerankRun]) -> None:
+    from corpus.reranking.pump import RerankPump  # the client is slow to import
+
+    RerankPump.take_groups(share)
+
+
+EXPANSIONS = Drive(
+    ExpansionRun, work=_expand, close=wordings.close, related=("benchmark", "retriever")
+)
+RERANKINGS = Drive(
+    RerankRun, work=_rerank, close=reranking.close, related=("benchmark", "source", "second")
+)

@@ -13,6 +13,7 @@ from evaluation.pipelines import views as pipelines
 from evaluation.published import views as published
 from evaluation.releases import views as releases
 from evaluation.reproduction import views as reproduction
+from evaluation.training import views as training
 from evaluation.transfer import views as transfers
 
 _HERE = "b/<slug:slug>"
@@ -23,6 +24,8 @@ _TABLES = f"{_HERE}/leaderboard/published"
 _RELEASE = f"{_HERE}/releases/<int:pk>"
 _SINCE = f"{_RELEASE}/since/<int:older>"
 _PIPELINE = f"{_HERE}/pipelines/<int:pk>"
+_TRAINING = f"{_HERE}/training/<int:pk>"
+_RERANKING = f"{_HERE}/reranks/<int:pk>"
 _PUSH = f"{_HERE}/pushes/<int:pk>"
 _TRANSFERS = f"{_HERE}/transfers"
 urlpatterns = [
@@ -43,7 +46,13 @@ urlpatterns = [
     path(f"{_CHAIN}/effects.csv", chains.chain_csv, name="chain-csv"),
     path(f"{_CHAIN}/budget/", chains.chain_budget, name="chain-budget"),
     *chains.RUNS.paths(_CHAIN),
-    path("", include("evaluation.training.urls")),
+    path(f"{_HERE}/training/", training.RUNS.listing, name="training-runs"),
+    path(f"{_HERE}/training/new/", training.training_run_new, name="training-run-new"),
+    path(f"{_HERE}/training/forecast/", training.RUNS.forecasting, name="training-forecast"),
+    path(f"{_TRAINING}/", training.training_run, name="training-run"),
+    path(f"{_TRAINING}/ask/", training.training_ask, name="training-ask"),
+    path(f"{_TRAINING}/export/<slug:shape>/", training.training_export, name="training-export"),
+    *training.RUNS.paths(_TRAINING),
     path("", include("evaluation.support.urls")),
     path(f"{_HERE}/leaderboard/systems/", published.known_systems, name="known-systems"),
     path(f"{_TABLES}/", reproduction.published_tables, name="published-tables"),
@@ -53,9 +62,12 @@ urlpatterns = [
     path(f"{_TABLES}/<slug:name>/", published.published_table, name="published-table"),
     path(f"{_HERE}/pipelines/", pipelines.pipelines, name="pipelines"),
     path(f"{_HERE}/pipelines/new/", pipelines.pipeline_new, name="pipeline-new"),
-    path(f"{_HERE}/pipelines/forecast/", pipelines.pipeline_forecast, name="pipeline-forecast"),
+    path(f"{_HERE}/pipelines/forecast/", pipelines.RUNS.forecasting, name="pipeline-forecast"),
+    path(f"{_HERE}/pipelines/<slug:name>.csv", pipelines.pipelines_csv, name="pipelines-csv"),
     path(f"{_PIPELINE}/", pipelines.pipeline, name="pipeline"),
     *pipelines.RUNS.paths(_PIPELINE),
+    path(f"{_RERANKING}/means/", pipelines.rerank_means, name="rerank-means"),
+    path(f"{_RERANKING}/means.csv", pipelines.rerank_means_csv, name="rerank-means-csv"),
     path(f"{_HERE}/queries/<int:pk>/wordings/", pipelines.query_wordings, name="query-wordings"),
     path(f"{_HERE}/judges/", judges.judges, name="judges"),
     path(f"{_HERE}/judges/<slug:name>.csv", judges.judges_table, name="judges-table"),

@@ -1,4 +1,4 @@
-"""Prompts as files with checked placeholders, fences around text that nobody vouches for, and cuts.
+"""Prompts as files with checked placeholders, and fences around text that nobody vouches for.
 
 A template file names its version and role and holds two sections:
 
@@ -19,7 +19,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 from llm.requests import Message
 
@@ -101,32 +101,3 @@ def fence(tag: str, text: str, key: bytes) -> str:
 def _complain(fault: str, names: Collection[str]) -> None:
     if names:
         raise PromptError(f"The template {fault} {', '.join(sorted(names))}.")
-
-
-# Tokenizers that texts are cut by, by name. None of a model is at hand offline; these are exact.
-CHARACTERS: Final = "characters/4"
-WORDS: Final = "words"
-TOKENIZERS: Final = (CHARACTERS, WORDS)
-_CHARACTERS_PER_TOKEN: Final = 4
-_WORD: Final = re.compile(r"\S+")
-
-
-def cut(text: str, tokens: int, tokenizer: str = CHARACTERS) -> str:
-    """The beginning of a text, at most so many tokens long. Raises ValueError."""
-    if tokenizer == CHARACTERS:
-        return text[: max(0, tokens) * _CHARACTERS_PER_TOKEN]
-    if tokenizer != WORDS:
-        raise ValueError(f"There is no tokenizer {tokenizer!r}: {', '.join(TOKENIZERS)}.")
-    end = 0
-    for number, word in enumerate(_WORD.finditer(text)):
-        if number >= tokens:
-            return text[:end]
-        end = word.end()
-    return text
-
-
-def token_count(text: str, tokenizer: str = CHARACTERS) -> int:
-    """How many tokens a text has, rounded up."""
-    if tokenizer == WORDS:
-        return len(_WORD.findall(text))
-    return -(-len(text) // _CHARACTERS_PER_TOKEN)

@@ -9,7 +9,7 @@ import asyncio
 import gc
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -24,9 +24,10 @@ from kit.runs.sharing import Share
 from llm import endpoints
 from llm.batching import Batcher
 from llm.endpoints import Endpoint, fence_key
-from llm.errors import LLMError, Outage, OverBudget, WrongSetup, worst
+from llm.errors import ErrorClass, LLMError, Outage, OverBudget, WrongSetup, worst
 from llm.gateway import Gateways
 from llm.ledger.accounts import PayingRun, budget_words, open_account
+from llm.requests import Reply, Request
 from llm.trying import demand_answers
 
 T = TypeVar("T")
@@ -67,16 +68,31 @@ async def carry(
     try:
         asked = next(steps)
         while True:
-            calls = [asyncio.ensure_future(ask(each)) for each in asked]
-            answers = await asyncio.gather(*calls, return_exceptions=True)
-            # An error that `ask` gives back is an answer; one that it raises is a fault.
-            if faults := [fault for each in calls if (fault := each.exception())]:
-                errors = [each for each in faults if isinstance(each, LLMError)]
-                raise worst(errors) or faults[0]
-            asked = steps.send(answers)
+            asked = steps.send(await together(ask(each) for each in asked))
     except StopIteration as end:
         found: T = end.value
         return found
+
+
+async def together(asked: Iterable[Awaitable[T]]) -> list[T]:
+    """The answers of all; where some are not answered, raises the error that decides."""
+    calls = [asyncio.ensure_future(each) for each in asked]
+    await asyncio.gather(*calls, return_exceptions=True)
+    # An error that is given back is an answer; one that is raised is a fault.
+    if faults := [fault for each in calls if (fault := each.exception())]:
+        errors = [each for each in faults if isinstance(each, LLMError)]
+        raise worst(errors) or faults[0]
+    return [each.result() for each in calls]
+
+
+async def readable(gateways: Gateways, request: Request, subject: str) -> Reply | None:
+    """The reply; None for one that nobody can read, since the model refused or was cut off."""
+    try:
+        return await gateways.complete(request, subject)
+    except LLMError as error:
+        if error.error_class in (ErrorClass.REFUSAL, ErrorClass.CUT_OFF):
+            return None
+        raise
 
 
 class Pump(ABC, Generic[ItemT, ResultT]):

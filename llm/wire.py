@@ -88,6 +88,8 @@ def decode(data: bytes) -> Any:
 def _chat_body(request: Request, profile: Profile, asked: dict[str, Any]) -> dict[str, Any]:
     messages = [_chat_message(each) for each in messages_for(profile, request)]
     body = {"model": request.model, "messages": messages, **asked}
+    if messages[-1]["role"] == "assistant":  # what vLLM and SGLang go on from
+        body |= {"continue_final_message": True, "add_generation_prompt": False}
     if "logprobs" in body:
         body["top_logprobs"] = _TOP_LOGPROBS
     if "max_tokens" in body:

@@ -8,20 +8,17 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter, enter_unblinded
-from corpus.lists import put_runs
-from corpus.models import RerankItem, RerankMethod, RerankRun, Role
-from corpus.options import check_names
+from corpus.models import RerankItem, RerankMethod, RerankRun
 from corpus.reranking.beside import sides_of
 from corpus.reranking.services import CHOICES, SETTINGS
-from corpus.reranking.views import READERS, RUNS, forecast_of, get_run, start
-from corpus.run_routes import run_paths
+from corpus.reranking.views import READERS, RUNS, get_run
+from corpus.run_routes import kind_paths, run_paths
 from corpus.runs.views import get_run as get_retrieval_run
 from kit.api import Route
 from kit.errors import Refused
 from llm.ledger.serializers import (
     PaidSerializer,
     PayingSerializer,
-    RunForecastSerializer,
     asking_fields,
 )
 
@@ -81,38 +78,6 @@ class BesideSerializer(serializers.Serializer):
 class RerankRoutes(ViewSetMixin, Route):
     """Rerankings of retrieval runs."""
 
-    @extend_schema(responses=RerankRunSerializer(many=True))
-    def rerank_runs(self, request: Request, slug: str) -> Response:
-        """Rerankings, and starting one."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        return self.page(
-            access.benchmark.rerank_runs.select_related("account"), RerankRunSerializer
-        )
-
-    @extend_schema(request=NewRerankSerializer, responses={202: RerankRunSerializer})
-    def start_rerank(self, request: Request, slug: str) -> Response:
-        """Rerankings, and starting one."""
-        access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(NewRerankSerializer)
-        put_runs(access.benchmark, given, "source", "second")
-        method, config = given.pop("method"), given.pop("config")
-        check_names(config, (*_OPTIONS, *CHOICES))
-        run = start(access=access, method=method, **given, **config)
-        return Response(RerankRunSerializer(run).data, status=202)
-
-    @extend_schema(
-        parameters=[OpenApiParameter(name) for name in ("method", "source", "endpoint")]
-        + [OpenApiParameter(name) for name in (*_OPTIONS, *CHOICES)],
-        responses=RunForecastSerializer,
-    )
-    def rerank_forecast(self, request: Request, slug: str) -> Response:
-        """What a reranking would take."""
-        access = enter(self.person(), slug, Role.ADMIN)
-        found = forecast_of(access, request.query_params)
-        if found is None:
-            raise Refused("There is no retrieval run to rerank yet.", field="source")
-        return Response(RunForecastSerializer(found).data)
-
     @extend_schema(responses=RerankItemSerializer(many=True))
     def rerank_items(self, request: Request, slug: str, pk: int) -> Response:
         """The queries of a reranking with the scores that were kept."""
@@ -134,8 +99,17 @@ _ALL = "b/<slug:slug>/rerank-runs"
 _BESIDE = "b/<slug:slug>/retrieval-runs/<int:pk>/lists/<int:query_pk>/beside/"
 _to = RerankRoutes.as_view
 urlpatterns = [
-    path(f"{_ALL}/", _to({"get": "rerank_runs", "post": "start_rerank"}), name="api-rerank-runs"),
-    path(f"{_ALL}/forecast/", _to({"get": "rerank_forecast"}), name="api-rerank-forecast"),
+    *kind_paths(
+        _ALL,
+        ("api-rerank-runs", "api-rerank-forecast"),
+        pages=RUNS,
+        serializer_class=RerankRunSerializer,
+        new=NewRerankSerializer,
+        retrieval_runs=("source", "second"),
+        configurable={*_OPTIONS, *CHOICES},
+        asked=("method", "source", "endpoint", *_OPTIONS, *CHOICES),
+        missing=("source", "There is no retrieval run to rerank yet."),
+    ),
     path(f"{_ALL}/<int:pk>/queries/", _to({"get": "rerank_items"}), name="api-rerank-items"),
     path(
         _BESIDE,

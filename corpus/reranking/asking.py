@@ -35,22 +35,9 @@ AUTO: Final = "auto"
 GENERAL: Final = "general"
 # What helps, by the kind of query; a benchmark's domain of that name is asked by its rule.
 FAMILIES: Final[dict[str, str]] = {
-    GENERAL: "A document helps if it holds information from which the query can be answered, in "
-    "whole or in part. To mention the topic is not enough.",
-    "aops": "The query is a problem of a mathematical contest and the document another problem "
-    "with its solution. The document helps if both belong to the same class of problems, or if "
-    "techniques of its solution are needed for the query as well.",
-    "theoremqa_questions": "The query is a mathematical question and the document another one "
-    "with its solution. The document helps if its solution goes through the same mathematical "
-    "process, or applies the same theorem, as the answer to the query.",
-    "theoremqa_theorems": "The query is a mathematical question and the document states a theorem "
-    "or a definition. The document helps if the answer to the query goes through the mathematical "
-    "process that it describes.",
-    "leetcode": "The query is a programming problem and the document another one with its "
-    "solution. The document helps if both are solved with the same data structures or algorithms.",
-    "pony": "The query asks for a program in Pony and the document is a part of that language's "
-    "documentation. The document helps if it explains syntax or a library of any part of the "
-    "program that is needed.",
+    name: rule
+    for line in (_PROMPTS / "rerank_rules.txt").read_text(encoding="utf-8").splitlines()
+    for name, _, rule in [line.partition(": ")]
 }
 
 

@@ -1,7 +1,6 @@
 """Two retrieval runs side by side for one query: ranks, and what each found alone."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -23,44 +22,6 @@ SHOWN: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Place:
-    """A passage with its rank in each run, None where it is not among the first `k`.
-
-    `score` and `spread` are a reranker's own, where the second run is its outcome.
-    """
-
-    pid: str
-    first: int | None
-    second: int | None
-    passage_pk: int | None = None
-    label: int | None = None
-    score: float | None = None
-    spread: float | None = None
-    passage: Passage | None = None
-
-    @property
-    def moved(self) -> int | None:
-        """Places up (above 0) or down."""
-        return self.first - self.second if self.first and self.second else None
-
-    @property
-    def found(self) -> str:
-        """Which of SHOWN it is."""
-        return "both" if self.first and self.second else "first" if self.first else "second"
-
-
-@dataclass(frozen=True)
-class Sides:
-    """Both runs with the places of one query; `k` is as far as both lists go."""
-
-    first: RetrievalRun
-    second: RetrievalRun
-    query: Query
-    k: int
-    places: list[Place]
-
-
 def others_of(run: RetrievalRun, query: int) -> list[RetrievalRun]:
     """Runs that can stand beside this one: of the same corpus version, and ranking the query."""
     rows = RetrievalRun.objects.filter(
@@ -69,9 +30,14 @@ def others_of(run: RetrievalRun, query: int) -> list[RetrievalRun]:
     return list(rows.exclude(pk=run.pk).order_by("name"))
 
 
-def sides_of(access: Access, run: RetrievalRun, query_pk: int, other: str) -> Sides | None:
+def sides_of(access: Access, run: RetrievalRun, query_pk: int, other: str) -> dict[str, Any] | None:
     """The run beside the other of that key, by default its reranking or the first there is; None
-    where no other run ranks the query. Raises Http404."""
+    where no other run ranks the query. Raises Http404.
+
+    Of each place among the first `k`, as far as both lists go, the rank in both runs, None where it
+    is not there; `moved` is how many places up; `score` and `spread` are a reranker's own, where
+    the second run is its outcome.
+    """
     rows = RankedList.objects.select_related("query__domain")
     one = rows.filter(run=run, query=query_pk).first()
     if one is None:
@@ -93,18 +59,16 @@ def sides_of(access: Access, run: RetrievalRun, query_pk: int, other: str) -> Si
     version = stored(access.benchmark, run.corpus_version_id)
     keys, labels = keys_of(version, one.query, pids), labels_of(access, version, one.query)
     own = _own_scores(access, known[pk], query_pk)
-    places = [
-        Place(
-            pid,
-            first.get(pid),
-            second.get(pid),
-            keys.get(pid),
-            labels.get(keys[pid]) if pid in keys else None,
-            *own.get(pid, (None, None)),
-        )
-        for pid in pids
-    ]
-    return Sides(run, known[pk], one.query, k, places)
+    places = []
+    for pid in pids:
+        ranks, (score, spread) = (first.get(pid), second.get(pid)), own.get(pid, (None, None))
+        both = None not in ranks
+        place = {"pid": pid, "key": keys.get(pid), "score": score, "spread": spread}
+        place |= {"first": ranks[0], "second": ranks[1], "label": labels.get(keys.get(pid, 0))}
+        place["moved"] = first[pid] - second[pid] if both else None
+        place["found"] = "both" if both else "first" if ranks[0] else "second"
+        places.append(place)
+    return {"first": run, "second": known[pk], "query": one.query, "k": k, "places": places}
 
 
 @require_GET
@@ -115,38 +79,37 @@ def ranked_beside(request: HttpRequest, slug: str, pk: int, query_pk: int) -> Ht
     sides = sides_of(access, run, query_pk, request.GET.get("with", ""))
     context: dict[str, Any] = {"access": access, "run": run, "sides": sides}
     if sides is None:
-        query = (
-            RankedList.objects.select_related("query__domain").get(run=run, query=query_pk).query
-        )
-        return htmx.render(request, "corpus/reranking/beside.html", context | {"query": query})
-    counts = {name: sum(each.found == name for each in sides.places) for name, _ in SHOWN}
+        context["query"] = Query.objects.select_related("domain").get(pk=query_pk)
+        return htmx.render(request, "corpus/reranking/beside.html", context)
+    found = [each["found"] for each in sides["places"]]
     context |= {
-        "query": sides.query,
+        "query": sides["query"],
         "table": _page(sides, request.GET),
-        "alone": (counts["first"], counts["second"]),
-        "has_scores": any(each.score is not None for each in sides.places),
+        "alone": (found.count("first"), found.count("second")),
+        "has_scores": any(each["score"] is not None for each in sides["places"]),
     }
     return htmx.render(request, "corpus/reranking/beside.html", context, partial="results")
 
 
-def _page(sides: Sides, params: Mapping[str, str]) -> ListPage[Any]:
+def _page(sides: dict[str, Any], params: Mapping[str, str]) -> ListPage[Any]:
     shown = params.get("show", "")
     shown = shown if shown in dict(SHOWN) else ""
-    rows = [each for each in sides.places if not shown or each.found == shown]
-    runs = [(str(each.pk), each.name) for each in others_of(sides.first, sides.query.pk)]
+    rows = [each for each in sides["places"] if not shown or each["found"] == shown]
+    runs = [(str(each.pk), each.name) for each in others_of(sides["first"], sides["query"].pk)]
+    beside = str(sides["second"].pk)
     page: ListPage[Any] = page_of(
         rows,
-        {"with": str(sides.second.pk), "show": shown, "page": params.get("page", "1")},
+        {"with": beside, "show": shown, "page": params.get("page", "1")},
         filters=[
-            Filter("with", "Beside", runs, value=str(sides.second.pk)),
+            Filter("with", "Beside", runs, value=beside),
             Filter("show", "Show", list(SHOWN), value=shown),
         ],
         size=PAGE_SIZE,
     )
-    passages = Passage.objects.order_by().in_bulk([e.passage_pk for e in page.rows if e.passage_pk])
-    return replace(
-        page, rows=[replace(each, passage=passages.get(each.passage_pk or 0)) for each in page.rows]
-    )
+    passages = Passage.objects.order_by().in_bulk([e["key"] for e in page.rows if e["key"]])
+    for each in page.rows:
+        each["passage"] = passages.get(each["key"])
+    return page
 
 
 def _own_scores(
@@ -156,9 +119,7 @@ def _own_scores(
     if access.is_voter or not {Role.ADMIN, Role.REVIEWER} & set(access.membership.roles):
         return {}
     item = RerankItem.objects.filter(run__run=run, query=query).first()
-    scores = item.found.get("rerank", []) if item else []
-    spread = item.found.get("spread", []) if item else []
-    if not item or not scores:
-        return {}
-    spread = spread or [None] * len(scores)
-    return dict(zip(item.found["pids"], zip(scores, spread, strict=True), strict=True))
+    found = item.found if item else {}
+    scores = found.get("rerank", [])
+    spread = found.get("spread") or [None] * len(scores)
+    return dict(zip(found["pids"], zip(scores, spread, strict=True), strict=True)) if scores else {}

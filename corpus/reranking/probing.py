@@ -1,6 +1,7 @@
 """Ten pairs of known order, which a rerank server is tried on before a run pays for it."""
 
 import asyncio
+from pathlib import Path
 from typing import Final
 
 from corpus.reranking.asking import Settings, server_request
@@ -10,59 +11,9 @@ from llm.gateway import Gateways
 from llm.reranking import unpack
 
 LEAST_AUC: Final = 0.9
-# (query, what answers it, what does not).
-PAIRS: Final = (
-    (
-        "Why is the sky blue during the day?",
-        "The sky is blue during the day because air scatters short wavelengths of sunlight most.",
-        "Bread dough rises as yeast turns sugar into gas.",
-    ),
-    (
-        "How do bees make honey?",
-        "Bees make honey from nectar, which they thicken by fanning it with their wings.",
-        "A suspension bridge hangs from cables over towers.",
-    ),
-    (
-        "What causes ocean tides?",
-        "Ocean tides are caused by the pull of the moon and, to a lesser part, of the sun.",
-        "Chess is played on a board of sixty-four squares.",
-    ),
-    (
-        "How does a vaccine protect from disease?",
-        "A vaccine protects from disease by teaching the immune system to know a germ.",
-        "Violins have four strings tuned in fifths.",
-    ),
-    (
-        "Why do leaves change colour in autumn?",
-        "In autumn leaves change colour since chlorophyll breaks down and other pigments show.",
-        "The invoice has to be paid within thirty days.",
-    ),
-    (
-        "How is steel made from iron?",
-        "Steel is made from iron by removing carbon and adding small parts of other metals.",
-        "Penguins huddle together to keep warm.",
-    ),
-    (
-        "What is a prime number?",
-        "A prime number is a whole number above one that only one and itself divide.",
-        "Tomatoes need sun and regular water.",
-    ),
-    (
-        "How do solar panels produce electricity?",
-        "Solar panels produce electricity when light frees electrons in layers of silicon.",
-        "The novel tells of a family over three generations.",
-    ),
-    (
-        "Why does ice float on water?",
-        "Ice floats on water because it is less dense: its molecules form an open lattice.",
-        "Referees show a yellow card for a warning.",
-    ),
-    (
-        "How do computers store numbers?",
-        "Computers store numbers as patterns of bits, each of which is zero or one.",
-        "Goat cheese goes well with figs.",
-    ),
-)
+# Of each a question, what answers it, and what does not.
+_TEXT: Final = Path(__file__).resolve().parent.parent / "prompts" / "rerank_pairs.txt"
+PAIRS: Final = [each.splitlines() for each in _TEXT.read_text(encoding="utf-8").split("\n\n")]
 
 
 async def probe(gateways: Gateways, who: Settings, subject: str) -> float:

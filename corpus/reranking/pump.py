@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from corpus.computing.searching import texts_of
 from corpus.models import RerankItem, RerankRun, RerankState
@@ -18,15 +18,12 @@ from kit.runs.models import RunGroup
 from kit.runs.sharing import Share
 from llm import endpoints
 from llm.client import Client
-from llm.errors import ErrorClass, LLMError
+from llm.errors import LLMError
 from llm.gateway import Gateways
 from llm.profiles import likely_tokens
-from llm.pump import Pump, carry
+from llm.pump import Pump, carry, readable
 from llm.requests import Request
 from llm.reranking import TEI, TEI_BATCH
-
-# Answers that nobody can read, of models that write.
-_UNREADABLE: Final = (ErrorClass.REFUSAL, ErrorClass.CUT_OFF)
 
 
 @dataclass(frozen=True)
@@ -170,12 +167,11 @@ class RerankPump(Pump[Job, Job]):
         return replace(item, scores=self._final(known, outcome), found=found)
 
     async def _text(self, request: Request, item: Job, gateways: Gateways) -> str | None:
-        try:
-            return (await gateways.complete(request, f"{request.role}:{item.row.pk}")).text
-        except LLMError as error:
-            if self.run.method != asking.ENDPOINT and error.error_class in _UNREADABLE:
-                return None
-            raise
+        subject = f"{request.role}:{item.row.pk}"
+        if self.run.method == asking.ENDPOINT:
+            return (await gateways.complete(request, subject)).text
+        reply = await readable(gateways, request, subject)
+        return reply and reply.text
 
     def _final(self, known: Candidates, outcome: asking.Outcome) -> dict[str, float]:
         """The final scores; who vanished from a list has none."""

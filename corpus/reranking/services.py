@@ -7,8 +7,6 @@ from typing import Any, Final
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Avg
-from django.db.models.functions import Length
 
 from corpus.lists import unused_name
 from corpus.models import Benchmark, Passage, Query, RankedList, RetrievalRun
@@ -18,10 +16,10 @@ from corpus.reranking.models import RerankItem, RerankMethod, RerankRun, RerankS
 from corpus.reranking.reading import candidates_of, scheme_of
 from corpus.reranking.rules import FUSIONS, LOGARITHM, PARSERS, by_place
 from kit.errors import Refused
-from kit.runs.models import RunStatus, begin, wake
-from kit.runs.moves import move_run, note
+from kit.runs.models import RunStatus
+from kit.runs.moves import retry_items
 from llm.endpoints import RERANKER, Endpoint, fence_key, in_role
-from llm.ledger.accounts import check_budget, open_account
+from llm.ledger.accounts import asked_of, begin_asking, check_budget
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.requests import EFFORTS, Usage
@@ -36,46 +34,38 @@ MIX_WORDS: Final = {
     ALONE: "the score alone",
 }
 _CHARS: Final = (200, 200_000)
+_DEPTH: Final = {"depth": Setting(int, 100, 1, 1000)}
 _ASKED: Final = {
     "parser": Setting(str, PARSERS[0], high=20),
     "family": Setting(str, asking.AUTO, high=40),
     "temperature": Setting(float, 0.0, 0, 2),
     "reasoning_effort": Setting(str, "", high=10),
 }
-_MIXED: Final = {"mix": Setting(str, INTERPOLATE, high=12), "weight": Setting(float, 0.6, 0, 1)}
-_DEPTH: Final = {"depth": Setting(int, 100, 1, 1000)}
+_WEIGHT: Final = {"weight": Setting(float, 0.6, 0, 1)}
+_MIXED: Final = _DEPTH | {"mix": Setting(str, INTERPOLATE, high=12)} | _WEIGHT | _ASKED
+_SHORT: Final = {"document_chars": Setting(int, 3_000, *_CHARS)}
+_TEMPLATE: Final = Setting(str, "", high=4_000)
 # What each method may be set to. A listwise call holds all documents: they are shown shorter.
 SETTINGS: Final[dict[str, dict[str, Setting]]] = {
-    asking.POINTWISE: {
-        **_DEPTH,
-        **_MIXED,
-        **_ASKED,
-        "document_chars": Setting(int, 60_000, *_CHARS),
-    },
-    asking.LISTWISE: {**_DEPTH, **_ASKED, "document_chars": Setting(int, 3_000, *_CHARS)},
-    asking.GROUPWISE: {
-        **_DEPTH,
-        **_MIXED,
-        **_ASKED,
-        "document_chars": Setting(int, 3_000, *_CHARS),
+    asking.POINTWISE: _MIXED | {"document_chars": Setting(int, 60_000, *_CHARS)},
+    asking.LISTWISE: _DEPTH | _ASKED | _SHORT,
+    asking.GROUPWISE: _MIXED
+    | _SHORT
+    | {
         "group_size": Setting(int, 20, 2, 100),
         "repeats": Setting(int, 2, 1, 20),
         "seed": Setting(int, SEED, 0, 2**31),
     },
-    asking.ENDPOINT: {
-        **_DEPTH,
-        "mix": Setting(str, ALONE, high=12),
-        "weight": Setting(float, 0.6, 0, 1),
+    asking.ENDPOINT: _DEPTH
+    | {"mix": Setting(str, ALONE, high=12)}
+    | _WEIGHT
+    | {
         "document_chars": Setting(int, 24_000, *_CHARS),
-        "query_template": Setting(str, "", high=4_000),
-        "document_template": Setting(str, "", high=4_000),
+        "query_template": _TEMPLATE,
+        "document_template": _TEMPLATE,
     },
     asking.ORACLE: _DEPTH,
-    asking.MERGE: {
-        **_DEPTH,
-        "weight": Setting(float, 0.6, 0, 1),
-        "fusion": Setting(str, LOGARITHM, high=10),
-    },
+    asking.MERGE: _DEPTH | _WEIGHT | {"fusion": Setting(str, LOGARITHM, high=10)},
 }
 CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "parser": PARSERS,
@@ -114,22 +104,19 @@ def start_rerank(
     naming the field.
     """
     config = checked_config(source, method, options, second)
-    if role_of(method):
-        endpoint = _checked(endpoint, method)
-    else:
-        endpoint, budget_usd = None, None
-    model = endpoint.default_model if endpoint else ""
-    queries = list(
-        RankedList.objects.filter(run=source).order_by("query_id").values_list("query", flat=True)
-    )
-    if not queries:
+    endpoint = _checked(endpoint, method) if role_of(method) else None
+    lists = RankedList.objects.filter(run=source).order_by("query_id")
+    if not (queries := list(lists.values_list("query", flat=True))):
         raise Refused(f"{source.name} ranks nothing.", field="source")
+    asked = asked_of(endpoint) if endpoint else {"calls_in_flight": settings.ASSAY_CALLS_IN_FLIGHT}
     if endpoint:
-        check_budget(budget_usd, [(endpoint.name, model)])
-    if endpoint and method == asking.ENDPOINT:
+        check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
+    if method == asking.ENDPOINT:
         config["wire"] = _wire(endpoint)
-    how = model or (second.name if second else RerankMethod(method).label)
-    label = name.strip() or f"{source.name}, {RerankMethod(method).label.lower()}: {how}"
+    method_name = RerankMethod(method).label
+    how = asked.get("model") or (second.name if second else method_name)
+    label = name.strip() or f"{source.name}, {method_name.lower()}: {how}"
+    is_practice = any(each.provenance.get("practice") for each in (source, second) if each)
     with transaction.atomic():
         run = RerankRun.objects.create(
             benchmark=benchmark,
@@ -138,21 +125,14 @@ def start_rerank(
             source=source,
             second=second,
             config=config,
-            endpoint=endpoint.name if endpoint else "",
-            model=model[:120],
-            practice=bool(endpoint and endpoint.is_practice)
-            or any(each.provenance.get("practice") for each in (source, second) if each),
-            budget_usd=budget_usd,
-            calls_in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
+            **asked | {"practice": asked.get("practice") or is_practice},
+            budget_usd=budget_usd if endpoint else None,
             total=len(queries),
             created_by=actor,
         )
         items = [RerankItem(run=run, query_id=query) for query in queries]
-        RerankItem.objects.bulk_create(items, batch_size=1000)
-        if endpoint:
-            open_account(run)
-        note(run, actor, "start reranking", method=method, source=source.pk)
-        begin(run, claimed=claimed)
+        told: dict[str, Any] = {"verb": "start reranking", "method": method, "source": source.pk}
+        begin_asking(run, items, actor=actor, claimed=claimed, **told)
     return run
 
 
@@ -194,36 +174,24 @@ def retry_failed(*, run: RerankRun, actor: User | None) -> None:
 
     What was answered comes from the ledger and is not paid again.
     """
-    _go_on(run, actor, "retry failed queries", RerankState.WAITING)
+    retry_items(run, run.items.all(), actor=actor, noun="query", nouns="queries")
 
 
 def keep_failed(*, run: RerankRun, actor: User | None) -> None:
     """Let the failed queries stay as the retriever ranked them, so that the run can be published.
     Raises Refused where none failed."""
-    _go_on(run, actor, "keep failed queries", RerankState.KEPT)
-
-
-def _go_on(run: RerankRun, actor: User | None, verb: str, to: RerankState) -> None:
     with transaction.atomic():
-        move_run(
-            run, RunStatus.QUEUED, actor=actor, verb=verb, sources=[RunStatus.FAILED], error=""
-        )
         failed = list(run.items.filter(state=RerankState.FAILED).select_related("query"))
-        if not failed:
-            raise Refused("No query of this run has failed.")
+        names = {"noun": "query", "nouns": "queries", "verb": "keep"}
+        retry_items(run, run.items.all(), actor=actor, **names)
         depth, scheme = run.config["depth"], run.config["scheme"]
         found = candidates_of(run.source, [e.query for e in failed], depth=depth, scheme=scheme)
         for each in failed:
-            each.state = to
-            if to == RerankState.KEPT:
-                each.pids = found[each.query_id].pids
-                each.scores = list(by_place(range(len(each.pids))).values())
-            else:
-                each.error = ""
-        RerankItem.objects.bulk_update(failed, ["state", "pids", "scores", "error"], batch_size=200)
+            each.state, each.pids = RerankState.KEPT, found[each.query_id].pids
+            each.scores = list(by_place(range(len(each.pids))).values())
+        RerankItem.objects.bulk_update(failed, ["state", "pids", "scores"], batch_size=200)
         run.done = run.items.exclude(state=RerankState.WAITING).count()
         run.save(update_fields=["done"])
-        wake(run)
 
 
 def forecast(
@@ -235,7 +203,7 @@ def forecast(
     """
     depth = min(config["depth"], source.depth)
     queries = Query.objects.filter(ranked_lists__run=source).order_by("-pk")[:200]
-    shown = int(min(config.get("document_chars", 0), _mean_length(source, queries))) or 1
+    shown = min(config.get("document_chars", 0), Passage.objects.mean_length(queries)) or 1
     found = {"queries": source.query_count, "calls": 0, "input_tokens": 0, "output_tokens": 0}
     if not role_of(method):
         return found | {"usd": Decimal(0)}
@@ -290,10 +258,3 @@ def _checked(endpoint: Endpoint | None, method: str) -> Endpoint:
     if method != asking.ENDPOINT and is_server:
         raise Refused(f"{endpoint.name} is a rerank server and writes nothing.", field="endpoint")
     return in_role(endpoint, role_of(method))
-
-
-def _mean_length(source: RetrievalRun, queries: Any) -> float:
-    domains = {each.domain_id for each in queries}
-    newest = Passage.objects.with_text().filter(domain__in=domains).order_by("-pk")[:500]
-    rows = Passage.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).order_by()
-    return float(rows.aggregate(mean=Avg(Length("text")))["mean"] or 0)

@@ -12,47 +12,23 @@ from corpus.lists import domain_choices
 from corpus.models import RerankMethod, RerankRun, RerankState, RetrievalRun, Role
 from corpus.reranking import services as verbs
 from corpus.reranking.forms import ABOUT, RerankForm
-from corpus.run_pages import PayingPages, asking_verbs
-from kit.lists.tables import Column, Filter, Table
+from corpus.run_pages import Kind, PayingPages, asking_verbs, items_table, runs_table
+from kit.lists.tables import Column, Filter
 from llm import endpoints
 
 READERS = (Role.ADMIN, Role.REVIEWER)
-LIST = Table(
+LIST = runs_table(
+    "Reranking",
+    Column("method", "Method", order=("method",)),
+    Column("source", "Retrieval run", order=("source__name",)),
     search=("name", "model", "source__name"),
     filters=(Filter("method", "Method", choices=tuple(RerankMethod.choices)),),
-    columns=(
-        Column("name", "Reranking", order=("name",)),
-        Column("method", "Method", order=("method",)),
-        Column("source", "Retrieval run", order=("source__name",)),
-        Column("status", "Status", order=("status",)),
-        Column("queries", "Queries", numeric=True),
-        Column("at", "Started", order=("created_at",)),
-    ),
-    order=("-pk",),
 )
-ITEMS = Table(
-    filters=(
-        Filter("domain", "Domain", lookup="query__domain__name"),
-        Filter("state", "State", choices=tuple(RerankState.choices)),
-    ),
-    columns=(
-        Column("query", "Query", order=("query__domain__name", "query_id")),
-        Column("state", "State", order=("state",)),
-        Column("unread", "Unreadable replies", numeric=True),
-        Column("truncated", "Passages cut", numeric=True),
-        Column("error", "What came up"),
-    ),
-    order=("pk",),
+ITEMS = items_table(
+    RerankState.choices,
+    Column("unread", "Unreadable replies", numeric=True),
+    Column("truncated", "Passages cut", numeric=True),
 )
-
-
-@require_GET
-def reranks(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every reranking."""
-    access = enter_unblinded(request.user, slug, *READERS)
-    rows = access.benchmark.rerank_runs.select_related("source__corpus_version")
-    table = LIST.read(rows, request.GET)
-    return RUNS.index(request, access, "corpus/reranking/runs.html", table)
 
 
 @require_http_methods(["GET", "POST"])
@@ -78,21 +54,6 @@ def rerank_new(request: HttpRequest, slug: str) -> HttpResponse:
         description=ABOUT[method],
         has_runs=has_runs,
         missing=_no_endpoint(role) if role and not endpoints.available(role) else missing,
-    )
-
-
-@require_GET
-def rerank_forecast(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a reranking would take; a part of the page that sets one up."""
-    access = enter(request.user, slug, Role.ADMIN)
-    return RUNS.forecast(
-        request,
-        access,
-        forecast_of(access, request.GET),
-        what="a reranking",
-        list_name="Rerankings",
-        about="By the mean length of the newest passages and queries. Replies that cannot be read "
-        "are asked for once more, and what was paid for before is not paid again.",
     )
 
 
@@ -161,6 +122,19 @@ def get_run(access: Access, pk: int) -> RerankRun:
 
 RUNS = PayingPages(
     "rerank-run",
+    kind=Kind(
+        LIST,
+        "corpus/reranking/runs.html",
+        lambda benchmark: benchmark.rerank_runs.select_related("account", "source__corpus_version"),
+        start,
+        forecast_of,
+        {
+            "what": "a reranking",
+            "list_name": "Rerankings",
+            "about": "By the mean length of the newest passages and queries. Replies that cannot "
+            "be read are asked for once more, and what was paid for before is not paid again.",
+        },
+    ),
     get=get_run,
     verbs=asking_verbs(verbs.retry_failed) | {"keep": verbs.keep_failed},
     readers=READERS,

@@ -1,11 +1,12 @@
 """Queries, pages, passages and corpus versions: imported or made, never edited in place."""
 
+from collections.abc import Iterable
 from datetime import date
 from typing import Self, TypeVar
 
 from django.db import models
-from django.db.models import Q, Value
-from django.db.models.functions import Coalesce, NullIf
+from django.db.models import Avg, Q, Value
+from django.db.models.functions import Coalesce, Length, NullIf
 
 from corpus.benchmarks.models import Benchmark, Domain
 from kit.database.prepared import Prepared
@@ -241,6 +242,13 @@ class PassageQuerySet(models.QuerySet["Passage"]):
     def with_text(self) -> Self:
         """Passages whose text is loaded."""
         return self.filter(text__isnull=False)
+
+    def mean_length(self, queries: Iterable["Query"]) -> int:
+        """Characters of a passage, over the newest 500 of the queries' domains; 0 without any."""
+        known = self.with_text().filter(domain__in={query.domain_id for query in queries})
+        newest = list(known.order_by("-pk").values_list("pk", flat=True)[:500])
+        rows = self.filter(pk__in=newest).order_by()
+        return int(rows.aggregate(mean=Avg(Length("text")))["mean"] or 0)
 
     def with_source(self) -> Self:
         """With `from_address` and `from_day`: what `address` and `fetched` say of each."""

@@ -1,25 +1,23 @@
 """API of queries in other words, and of what writes them."""
 
 from django.urls import path
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
-from corpus.access import enter, enter_unblinded
-from corpus.lists import domain_choices, put_runs
+from corpus.access import enter_unblinded
+from corpus.lists import domain_choices
 from corpus.models import (
     ExpansionItem,
     ExpansionMethod,
     ExpansionRound,
     ExpansionRun,
     QuerySource,
-    Role,
     Wording,
 )
-from corpus.options import check_names
-from corpus.run_routes import run_paths
+from corpus.run_routes import kind_paths, run_paths
 from corpus.texts.api import parameters
 from corpus.wordings.services import SETTINGS
 from corpus.wordings.views import (
@@ -27,16 +25,13 @@ from corpus.wordings.views import (
     RUNS,
     SOURCES,
     WORDINGS,
-    forecast_of,
     get_expansion,
     get_source,
-    start,
 )
 from kit.api import Route
 from llm.ledger.serializers import (
     PaidSerializer,
     PayingSerializer,
-    RunForecastSerializer,
     asking_fields,
 )
 
@@ -74,7 +69,7 @@ class ExpansionRunSerializer(PaidSerializer, serializers.ModelSerializer):
 class NewExpansionSerializer(PayingSerializer):
     """What to do. `config`: depth, tokenizer, prompt_tokens, output_tokens, temperature, top_p,
     reasoning_effort; of qexpand also profile, rounds, passages, passage_tokens, samples,
-    stops_early."""
+    stops_early, reasoning_free."""
 
     method = serializers.ChoiceField(choices=ExpansionMethod.choices)
     retriever = serializers.IntegerField(
@@ -131,34 +126,6 @@ class WordingRoutes(ViewSetMixin, Route):
         found = self.matches(WORDINGS, rows, {"domain": domain_choices(access.benchmark)})
         return self.page(found, WordingSerializer)
 
-    @extend_schema(responses=ExpansionRunSerializer(many=True))
-    def expansions(self, request: Request, slug: str) -> Response:
-        """Expansions, and starting one."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        return self.page(
-            access.benchmark.expansions.select_related("account"), ExpansionRunSerializer
-        )
-
-    @extend_schema(request=NewExpansionSerializer, responses={202: ExpansionRunSerializer})
-    def start_expansion(self, request: Request, slug: str) -> Response:
-        """Expansions, and starting one."""
-        access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(NewExpansionSerializer)
-        put_runs(access.benchmark, given, "retriever")
-        method, config = given.pop("method"), given.pop("config")
-        check_names(config, _OPTIONS)
-        run = start(access=access, method=method, **given, **config)
-        return Response(ExpansionRunSerializer(run).data, status=202)
-
-    @extend_schema(
-        parameters=[OpenApiParameter(name) for name in ("method", "endpoint", *_OPTIONS)],
-        responses=RunForecastSerializer,
-    )
-    def expansion_forecast(self, request: Request, slug: str) -> Response:
-        """What an expansion would take."""
-        access = enter(self.person(), slug, Role.ADMIN)
-        return Response(RunForecastSerializer(forecast_of(access, request.query_params)).data)
-
     @extend_schema(responses=ExpansionItemSerializer(many=True))
     def expansion_items(self, request: Request, slug: str, pk: int) -> Response:
         """The queries of an expansion with their rounds: every passage shown, every call."""
@@ -174,8 +141,16 @@ urlpatterns = [
     path(f"{_SOURCES}/", _to({"get": "query_sources"}), name="api-query-sources"),
     path(f"{_SOURCES}/<int:pk>/", _to({"get": "query_source"}), name="api-query-source"),
     path(f"{_SOURCES}/<int:pk>/wordings/", _to({"get": "wordings"}), name="api-wordings"),
-    path(f"{_ALL}/", _to({"get": "expansions", "post": "start_expansion"}), name="api-expansions"),
-    path(f"{_ALL}/forecast/", _to({"get": "expansion_forecast"}), name="api-expansion-forecast"),
+    *kind_paths(
+        _ALL,
+        ("api-expansions", "api-expansion-forecast"),
+        pages=RUNS,
+        serializer_class=ExpansionRunSerializer,
+        new=NewExpansionSerializer,
+        retrieval_runs=("retriever",),
+        configurable=_OPTIONS,
+        asked=("method", "endpoint", *_OPTIONS),
+    ),
     path(f"{_ALL}/<int:pk>/queries/", _to({"get": "expansion_items"}), name="api-expansion-items"),
     *run_paths(_ALL, "api-expansion", pages=RUNS, serializer_class=ExpansionRunSerializer),
 ]

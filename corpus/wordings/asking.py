@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from llm.profiles import likely_thoughts
-from llm.prompts import CHARACTERS, PromptTemplate, cut, fence, token_count
+from llm.prompts import PromptTemplate, fence
 from llm.requests import Request
+from llm.tokens import CHARACTERS, cut, token_count
 
 REWRITE, QEXPAND = METHODS = ("rewrite", "qexpand")
 STRICT, REFERENCE = PROFILES = ("strict", "reference")
@@ -32,6 +33,8 @@ _PLACES: Final[Mapping[str, frozenset[str]]] = {
     "expand_again": frozenset({"query", "documents", "answer"}),
 }
 _THOUGHT_END: Final = "</think>"
+# What an answer without reasoning begins behind.
+_NO_THOUGHT: Final = f"<think>\n\n{_THOUGHT_END}\n\n"
 _THOUGHT: Final = re.compile(r"\s*<think>")
 
 
@@ -55,6 +58,7 @@ class Settings:
     top_p: float = 1.0
     reasoning_effort: str = ""
     stops_early: bool = False
+    reasoning_free: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,11 +143,12 @@ def prompt_for(question: str, shown: Shown, answer: str, who: Settings, key: byt
 def request_of(prompt: Prompt, who: Settings, *, replicate: int = 0) -> Request:
     """One call; samples and repeats of it are told apart by their number."""
     template = prompt_of(prompt.name)
+    begun = ({"role": "assistant", "content": _NO_THOUGHT},) if who.reasoning_free else ()
     return Request(
         endpoint=who.endpoint,
         role=template.role,
         model=who.model,
-        messages=template.render(**prompt.values),
+        messages=template.render(**prompt.values) + begun,
         schema_name="",
         schema={},
         temperature=who.temperature,

@@ -11,6 +11,7 @@ from corpus.wordings import asking
 from corpus.wordings.services import CHOICES, ROLE, SETTINGS, retrievers_of
 from llm.endpoints import endpoint_choices
 from llm.ledger.accounts import budget_field
+from llm.tokens import names
 
 ABOUT: Final = {
     asking.REWRITE: "A model names the problem behind each query, reasons about what would help, "
@@ -35,6 +36,11 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "stops_early": (
         "Stop early",
         f"A query whose first {asking.TOP} places a round left as they were is done.",
+    ),
+    "reasoning_free": (
+        "Without reasoning",
+        "The answer begins behind an empty block of thoughts, for servers that go on from one, as "
+        "vLLM and SGLang do.",
     ),
     "depth": ("Passages kept a query", "In the retrieval runs."),
     "temperature": ("Temperature", ""),
@@ -62,7 +68,9 @@ class ExpansionForm(forms.Form):
         self.fields["endpoint"] = forms.ChoiceField(
             label="Model endpoint", choices=endpoint_choices(ROLE)
         )
-        self.fields.update(fields_of(SETTINGS[method], _WORDS, CHOICES, {}))
+        self.fields.update(
+            fields_of(SETTINGS[method], _WORDS, CHOICES | {"tokenizer": names()}, {})
+        )
         self.fields["name"] = forms.CharField(
             max_length=180, required=False, help_text="Left empty, one is made up."
         )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from corpus.computing.searching import Payer, Searcher, texts_of
 from corpus.models import (
@@ -21,11 +21,9 @@ from corpus.versions.services import stored
 from corpus.wordings import asking
 from corpus.wordings.services import settings_of
 from kit.runs.models import RunGroup
-from llm.errors import ErrorClass, LLMError, worst
+from llm.errors import LLMError
 from llm.gateway import Gateways
-from llm.pump import Pump
-
-_UNREADABLE: Final = (ErrorClass.REFUSAL, ErrorClass.CUT_OFF)
+from llm.pump import Pump, readable, together
 
 
 @dataclass(frozen=True)
@@ -139,16 +137,9 @@ class ExpansionPump(Pump[Job, Job]):
         """One round: its samples, the query that they make, and what that retrieves."""
         question, who = item.row.query.text, self.settings
         prompt = asking.prompt_for(question, shown, answer, who, self.key)
-        samples = await asyncio.gather(
-            *(self._sample(item, number, n, prompt, gateways) for n in range(who.samples)),
-            return_exceptions=True,
+        drawn = await together(
+            self._sample(item, number, n, prompt, gateways) for n in range(who.samples)
         )
-        if errors := [each for each in samples if isinstance(each, LLMError)]:
-            raise worst(errors) or errors[0]
-        for each in samples:
-            if isinstance(each, BaseException):
-                raise each
-        drawn = [each for each in samples if not isinstance(each, BaseException)]
         texts = [text for text, _, _ in drawn if text]
         query = asking.query_of(question, texts, who) if texts else ""
         made = ExpansionRound(
@@ -180,15 +171,10 @@ class ExpansionPump(Pump[Job, Job]):
         for attempt in range(attempts):
             replicate = sample * attempts + attempt
             request = asking.request_of(prompt, self.settings, replicate=replicate)
-            try:
-                reply = await gateways.complete(request, subject)
-            except LLMError as error:
-                if error.error_class not in _UNREADABLE:
-                    raise
-                continue
-            calls.append(reply.call_id)
-            if text := asking.read_reply(reply.text):
-                return text, calls, attempt
+            if reply := await readable(gateways, request, subject):
+                calls.append(reply.call_id)
+                if text := asking.read_reply(reply.text):
+                    return text, calls, attempt
         return "", calls, attempts
 
     def _searcher(self, domain: Domain) -> Searcher:

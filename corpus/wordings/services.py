@@ -22,13 +22,13 @@ from corpus.models import (
 from corpus.options import Setting, as_settings, frozen
 from corpus.wordings import asking
 from kit.errors import Refused
-from kit.runs.models import RunStatus, begin
-from kit.runs.moves import note, retry_items
+from kit.runs.models import RunStatus
+from kit.runs.moves import retry_items
+from llm import tokens
 from llm.endpoints import Endpoint, fence_key, in_role
-from llm.ledger.accounts import asked_of, check_budget, open_account
+from llm.ledger.accounts import asked_of, begin_asking, check_budget
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
-from llm.prompts import TOKENIZERS
 from llm.requests import EFFORTS, Usage
 
 ROLE: Final = "answerer"
@@ -36,7 +36,7 @@ _FLAG: Final = Setting(bool, False)
 _SHARED: Final = {
     "depth": DEPTH,
     "prompt_tokens": Setting(int, 16_000, 500, 1_000_000),
-    "tokenizer": Setting(str, TOKENIZERS[0], high=20),
+    "tokenizer": Setting(str, tokens.CHARACTERS, high=tokens.LONGEST_NAME),
     "top_p": Setting(float, 1.0, 0.01, 1),
     "reasoning_effort": Setting(str, "", high=10),
 }
@@ -59,11 +59,11 @@ SETTINGS: Final[dict[str, dict[str, Setting]]] = {
         # None is as many as the profile draws.
         "samples": Setting(int, None, 1, 8),
         "stops_early": _FLAG,
+        "reasoning_free": _FLAG,
     },
 }
 CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "profile": asking.PROFILES,
-    "tokenizer": TOKENIZERS,
     "reasoning_effort": ("", *EFFORTS),
 }
 # Tokens of an answer, for forecasts.
@@ -112,11 +112,8 @@ def start_expansion(
             created_by=actor,
         )
         items = [ExpansionItem(run=run, query_id=query) for query in queries]
-        ExpansionItem.objects.bulk_create(items, batch_size=1000)
-        open_account(run)
-        data = {"method": method, "retriever": retriever and retriever.pk}
-        note(run, actor, "start expansion", **data)
-        begin(run, claimed=claimed)
+        told: dict[str, Any] = {"method": method, "retriever": retriever and retriever.pk}
+        begin_asking(run, items, actor=actor, verb="start expansion", claimed=claimed, **told)
     return run
 
 
@@ -126,6 +123,7 @@ def checked_config(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
         raise Refused(f"There is no method {method!r}: {', '.join(SETTINGS)}.", field="method")
     whose = ExpansionMethod(method).label
     config = frozen(SETTINGS[method], options, CHOICES, whose=whose)
+    tokens.check(config["tokenizer"])
     if config.get("samples", 1) is None:
         config["samples"] = asking.SAMPLES[config["profile"]]
     return config | {"prompt": asking.digest_of(method)}
@@ -174,7 +172,8 @@ def keep_failed(*, run: ExpansionRun, actor: User | None) -> None:
     """Let the failed queries stay as they are, so that the rest can be published. Raises Refused
     where none failed."""
     with transaction.atomic():
-        retry_failed(run=run, actor=actor)
+        names = {"noun": "query", "nouns": "queries", "verb": "keep"}
+        retry_items(run, run.items.all(), actor=actor, **names)
         run.waiting_items().update(state=ExpansionState.KEPT)
         run.done = run.total
         run.save(update_fields=["done"])

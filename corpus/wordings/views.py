@@ -22,7 +22,7 @@ from corpus.models import (
     RetrievalRun,
     Role,
 )
-from corpus.run_pages import PayingPages, asking_verbs
+from corpus.run_pages import Kind, PayingPages, asking_verbs, items_table, runs_table
 from corpus.runs.views import keys_of
 from corpus.texts.finding import query_matches
 from corpus.versions.services import stored
@@ -45,32 +45,14 @@ SOURCES = Table(
     ),
     order=("name",),
 )
-LIST = Table(
+LIST = runs_table(
+    "Expansion",
+    Column("method", "Method", order=("method",)),
+    Column("retriever", "Retriever", order=("retriever__name",)),
     search=("name", "model", "retriever__name"),
     filters=(Filter("method", "Method", choices=tuple(ExpansionMethod.choices)),),
-    columns=(
-        Column("name", "Expansion", order=("name",)),
-        Column("method", "Method", order=("method",)),
-        Column("retriever", "Retriever", order=("retriever__name",)),
-        Column("status", "Status", order=("status",)),
-        Column("queries", "Queries", numeric=True),
-        Column("at", "Started", order=("created_at",)),
-    ),
-    order=("-pk",),
 )
-ITEMS = Table(
-    filters=(
-        Filter("domain", "Domain", lookup="query__domain__name"),
-        Filter("state", "State", choices=tuple(ExpansionState.choices)),
-    ),
-    columns=(
-        Column("query", "Query", order=("query__domain__name", "query_id")),
-        Column("state", "State", order=("state",)),
-        Column("rounds", "Rounds", numeric=True),
-        Column("error", "What came up"),
-    ),
-    order=("pk",),
-)
+ITEMS = items_table(ExpansionState.choices, Column("rounds", "Rounds", numeric=True))
 WORDINGS = Table(
     filters=(Filter("domain", "Domain", lookup="query__domain__name"),),
     columns=(
@@ -111,15 +93,6 @@ def query_source(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.render(request, "corpus/wordings/source.html", context, partial="results")
 
 
-@require_GET
-def expansions(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every rewriting and expansion."""
-    access = enter_unblinded(request.user, slug, *READERS)
-    rows = access.benchmark.expansions.select_related("retriever__corpus_version")
-    table = LIST.read(rows, request.GET)
-    return RUNS.index(request, access, "corpus/wordings/expansions.html", table)
-
-
 @require_http_methods(["GET", "POST"])
 def expansion_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Set an expansion up and start it."""
@@ -142,21 +115,6 @@ def expansion_new(request: HttpRequest, slug: str) -> HttpResponse:
         description=ABOUT[method],
         needs_run=needs_run,
         missing=missing or ("" if endpoints.available(verbs.ROLE) else endpoints.NO_ENDPOINT),
-    )
-
-
-@require_GET
-def expansion_forecast(request: HttpRequest, slug: str) -> HttpResponse:
-    """What an expansion would take; a part of the page that sets one up."""
-    access = enter(request.user, slug, Role.ADMIN)
-    return RUNS.forecast(
-        request,
-        access,
-        forecast_of(access, request.GET),
-        what="an expansion",
-        list_name="Expansions",
-        about="By the mean length of the newest queries; passages count as long as they may be "
-        "shown. Vectors of the new words, where the retriever is a model, come on top.",
     )
 
 
@@ -195,24 +153,20 @@ def expansion_query(request: HttpRequest, slug: str, pk: int, query_pk: int) -> 
 
 def _rounds(run: ExpansionRun, item: ExpansionItem) -> list[dict[str, Any]]:
     """Each round with its passages as far as they are here."""
-    rounds = list(item.rounds.all())
-    if run.retriever is None:
-        return [{"made": each, "shown": [], "found": []} for each in rounds]
-    version = stored(run.benchmark, run.retriever.corpus_version_id)
-    listed = [[*each.shown, *(each.pids or [])[: asking.TOP]] for each in rounds]
-    keys = keys_of(version, item.query, sorted({pid for pids in listed for pid in pids}))
+    keys, rounds = {}, list(item.rounds.all())
+    listed = [(each.shown, (each.pids or [])[: asking.TOP]) for each in rounds]
+    if run.retriever:
+        version = stored(run.benchmark, run.retriever.corpus_version_id)
+        pids = sorted({pid for pair in listed for pids in pair for pid in pids})
+        keys = keys_of(version, item.query, pids)
     passages = Passage.objects.order_by().in_bulk(keys.values())
 
     def placed(pids: list[str]) -> list[tuple[str, Passage | None]]:
         return [(pid, passages.get(keys.get(pid, 0))) for pid in pids]
 
     return [
-        {
-            "made": each,
-            "shown": placed(each.shown),
-            "found": placed((each.pids or [])[: asking.TOP]),
-        }
-        for each in rounds
+        {"made": made, "shown": placed(shown), "found": placed(found)}
+        for made, (shown, found) in zip(rounds, listed, strict=True)
     ]
 
 
@@ -267,6 +221,21 @@ def get_expansion(access: Access, pk: int) -> ExpansionRun:
 
 RUNS = PayingPages(
     "expansion",
+    kind=Kind(
+        LIST,
+        "corpus/wordings/expansions.html",
+        lambda benchmark: benchmark.expansions.select_related(
+            "account", "retriever__corpus_version"
+        ),
+        start,
+        forecast_of,
+        {
+            "what": "an expansion",
+            "list_name": "Expansions",
+            "about": "By the mean length of the newest queries; passages count as long as they may "
+            "be shown. Vectors of the new words, where the retriever is a model, come on top.",
+        },
+    ),
     get=get_expansion,
     verbs=asking_verbs(verbs.retry_failed) | {"keep": verbs.keep_failed},
     readers=READERS,

@@ -35,8 +35,8 @@ from llm.ledger.serializers import (
     RunForecastSerializer,
     asking_fields,
 )
-from llm.prompts import TOKENIZERS
 from llm.requests import EFFORTS
+from llm.tokens import CHARACTERS, LONGEST_NAME
 
 
 class AgentRunSerializer(PaidSerializer, serializers.ModelSerializer):
@@ -66,7 +66,7 @@ class NewAgentRunSerializer(AskingSerializer):
     max_iterations = serializers.IntegerField(required=False, default=100)
     k = serializers.IntegerField(required=False, default=5)
     snippet_tokens = serializers.IntegerField(required=False, default=2048)
-    tokenizer = serializers.ChoiceField(choices=TOKENIZERS, required=False, default=TOKENIZERS[0])
+    tokenizer = serializers.CharField(required=False, default=CHARACTERS, max_length=LONGEST_NAME)
     documents = serializers.BooleanField(required=False, default=False)
     reasoning_effort = serializers.ChoiceField(
         choices=EFFORTS, required=False, allow_blank=True, default="medium"

@@ -24,7 +24,6 @@ from evaluation.agents.protocol.tools import DOCUMENT, SEARCH
 from kit.account.rates import Rate
 from kit.api import Route
 from kit.parsers import ShallowJSONParser
-from llm.prompts import TOKENIZERS
 
 
 class Guest(AnonymousUser):
@@ -114,7 +113,7 @@ class GuestTaskSerializer(serializers.Serializer):
     answers_left = serializers.IntegerField()
     k = serializers.IntegerField()
     snippet_tokens = serializers.IntegerField()
-    tokenizer = serializers.ChoiceField(choices=TOKENIZERS)
+    tokenizer = serializers.CharField()
     documents = serializers.BooleanField()
     tools = serializers.ListField(child=serializers.JSONField())
 

@@ -23,7 +23,7 @@ from kit.errors import Refused
 from kit.runs.models import RunStatus
 from kit.runs.moves import note
 from llm.models import Call
-from llm.prompts import cut
+from llm.tokens import CHARACTERS, cut
 
 # Faults that are named before the reading stops.
 _MOST_NAMED: Final = 20
@@ -156,7 +156,7 @@ def _turn(item: AgentItem, turn: dict[str, Any]) -> Turn:
                 "snippet": cut(
                     texts.get(pid, ""),
                     config.get("snippet_tokens", 2048),
-                    config.get("tokenizer", "characters/4"),
+                    config.get("tokenizer", CHARACTERS),
                 )
             }
             for pid, score in zip(use["docids"], use["scores"], strict=True)

@@ -10,9 +10,9 @@ from evaluation.agents.judging import MOST_REPETITIONS
 from evaluation.agents.judging import ROLE as JUDGE_ROLE
 from evaluation.agents.protocol.judging import JudgeMode
 from evaluation.agents.services import LIMITS, MOST_ROUNDS, ROLE, retrievers
+from llm import tokens
 from llm.endpoints import endpoint_choices
 from llm.ledger.accounts import budget_field, effort_field
-from llm.prompts import TOKENIZERS
 
 
 class AgentForm(forms.Form):
@@ -49,7 +49,7 @@ class AgentForm(forms.Form):
     )
     k = forms.IntegerField(label="Documents of a search", initial=5)
     snippet_tokens = forms.IntegerField(label="Tokens of a snippet", initial=2048)
-    tokenizer = forms.ChoiceField(choices=[(each, each) for each in TOKENIZERS])
+    tokenizer = forms.ChoiceField(choices=lambda: [(each, each) for each in tokens.names()])
     documents = forms.BooleanField(label="Offer get_document as well", required=False)
     temperature = forms.FloatField(min_value=0, max_value=2, initial=0.0)
     reasoning_effort = effort_field()

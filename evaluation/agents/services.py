@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Avg, Exists, OuterRef, QuerySet
-from django.db.models.functions import Length
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotate.models import Aspect
 from corpus.lists import unused_name
@@ -27,11 +26,11 @@ from evaluation.agents.protocol.tools import ToolSettings
 from kit.errors import Refused
 from kit.runs.models import RunStatus, begin
 from kit.runs.moves import note, resume_run, retry_items
+from llm import tokens
 from llm.endpoints import Endpoint, fence_key, in_role
 from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts, likely_tokens
-from llm.prompts import TOKENIZERS
 from llm.requests import Usage
 
 ROLE: Final = "agents"
@@ -190,8 +189,7 @@ def checked_config(
     for field, (low, high) in LIMITS.items():
         if not low <= config[field] <= high:
             raise Refused(f"{field} is a number from {low:,} to {high:,}.", field=field)
-    if config["tokenizer"] not in TOKENIZERS:
-        raise Refused(f"The tokenizers are {', '.join(TOKENIZERS)}.", field="tokenizer")
+    tokens.check(config["tokenizer"])
     check_sampling(config["temperature"], config["reasoning_effort"])
     prompts = {role: prompt_of(role).sha256 for role in (AGENT, ANSWER)}
     return config | {"prompts": prompts, "prompt_version": prompt_of(AGENT).version}
@@ -255,9 +253,4 @@ def forecast(
 
 def mean_tokens(queries: list[Query]) -> int:
     """Of a passage, over the newest of the domains that are asked in."""
-    domains = {query.domain_id for query in queries}
-    newest = Passage.objects.with_text().filter(domain__in=domains).order_by("-pk")[:500]
-    mean = Passage.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).aggregate(
-        mean=Avg(Length("text"))
-    )["mean"]
-    return likely_tokens("x" * int(mean or 0))
+    return likely_tokens("x" * Passage.objects.mean_length(queries))

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean, median
 from typing import Any, Final, TypeAlias
 
 import orjson
@@ -72,9 +73,14 @@ FORMATS: Final[dict[str, Callable[[Sample], Iterator[Line]]]] = {
 
 
 class Mixture:
-    """Counts of the texts that are trained on, each once a query, however many lines hold it."""
+    """Counts of the texts that are trained on, each once a query, however many lines hold it.
 
-    def __init__(self) -> None:
+    `length` counts what lengths are told in, tokens of some tokenizer.
+    """
+
+    def __init__(self, length: Callable[[str], int] = len) -> None:
+        self.length = length
+        self.lengths: dict[str, list[int]] = {"query": [], "positive": [], "negative": []}
         self.queries: Counter[str] = Counter()
         self.texts: Counter[tuple[str, str, str, str, str]] = Counter()
         self.unjudged = 0
@@ -82,8 +88,10 @@ class Mixture:
     def add(self, sample: Sample) -> None:
         """Count a query and its documents."""
         self.queries[sample.domain] += 1
+        self.lengths["query"].append(self.length(sample.query))
         for use, side in (("positive", sample.positives), ("negative", sample.negatives)):
             for each in side:
+                self.lengths[use].append(self.length(each.text))
                 score = each.source.get("score")
                 band = "" if score is None else f"{score:g}"
                 kind = str(each.source["kind"])
@@ -103,6 +111,11 @@ class Mixture:
         return {
             "queries": dict(sorted(self.queries.items())),
             "unjudged_negatives": self.unjudged,
+            "lengths": {
+                name: {"mean": round(fmean(found), 1), "median": median(found), "most": max(found)}
+                for name, found in self.lengths.items()
+                if found
+            },
             **{
                 name: [
                     {"use": use, "value": value, "texts": count}
@@ -120,9 +133,9 @@ def write_training(
     """Write the data in a format of FORMATS, streamed, and return its counts.
 
     `about` tells of the run: `title`, `lines` for the card, `left_out` (read when all samples are
-    through: counts by reason), `facts` for the report.
+    through: counts by reason), `facts` for the report, and `length`, by which texts are as long.
     """
-    mixture, lines_of = Mixture(), FORMATS[format]
+    mixture, lines_of = Mixture(about["length"]), FORMATS[format]
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / SOURCES).open("wb") as sources:
 
@@ -170,6 +183,11 @@ def _card(about: Mapping[str, Any], report: Mapping[str, Any]) -> Iterator[str]:
         yield "| --- | --- | ---: |"
         for row in report[name]:
             yield f"| {row['value']} | {row['use']} | {row['texts']:,} |"
+    yield ""
+    yield f"| length in tokens ({report['tokenizer']}) | mean | median | most |"
+    yield "| --- | ---: | ---: | ---: |"
+    for name, found in report["lengths"].items():
+        yield f"| {name} | {found['mean']:,} | {found['median']:,} | {found['most']:,} |"
     if report["left_out"]:
         yield ""
         yield "| left out | texts or queries |"

@@ -70,6 +70,15 @@ class Case:
         """The same ranks under other labels of the same pairs."""
         return replace(self, gold=self.gold.with_labels(label), memo={})
 
+    def sorted_by_truth(self, depth: int) -> "Case":
+        """The first `depth` of each list by their labels, the oracle of reranking: no order of
+        them gains more (docs/protocol.md 5.5)."""
+        first = self.ranked.up_to(depth)
+        order = np.lexsort((-self.gold.label[first.row], first.query))
+        row, query = first.row[order], first.query[order]
+        ranked = replace(first, row=row, query=query, rank=ordinals(query) + 1)
+        return replace(self, ranked=ranked, memo={})
+
     @cached_property
     def relevant(self) -> Flags:
         """For each gold row."""

@@ -9,28 +9,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
-from corpus.access import enter, enter_unblinded, get_query
-from corpus.lists import put_runs
-from corpus.models import CorpusVersion, Role
-from corpus.run_routes import OneRun, RunVerb
-from corpus.versions.services import chosen, stored
+from corpus.access import enter_unblinded, get_query
+from corpus.models import CorpusVersion
+from corpus.run_routes import OneRun, RunVerb, kind_paths
+from corpus.versions.services import chosen
 from corpus.wordings import asking
 from evaluation.pipelines import plan
 from evaluation.pipelines.models import PipelineRun
 from evaluation.pipelines.views import (
     READERS,
     RUNS,
-    forecast_of,
     get_pipeline,
+    get_rerank,
     means_of,
-    start,
     tables_of,
     wordings_of,
 )
 from kit.api import RUN_FIELDS, ReportTableSerializer, Route
-from kit.errors import Refused
 from kit.lists.report_tables import as_data
-from llm.ledger.serializers import BudgetField, RunForecastSerializer
+from llm.ledger.serializers import BudgetField
 
 
 class PipelineSerializer(serializers.ModelSerializer):
@@ -75,35 +72,6 @@ class QueryWordingSerializer(serializers.Serializer):
 class PipelineRoutes(ViewSetMixin, Route):
     """Pipelines and what they are held against."""
 
-    @extend_schema(responses=PipelineSerializer(many=True))
-    def pipelines(self, request: Request, slug: str) -> Response:
-        """Pipelines, and starting one."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        return self.page(access.benchmark.pipelines.all(), PipelineSerializer)
-
-    @extend_schema(request=NewPipelineSerializer, responses={202: PipelineSerializer})
-    def start_pipeline(self, request: Request, slug: str) -> Response:
-        """Pipelines, and starting one."""
-        access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(NewPipelineSerializer)
-        put_runs(access.benchmark, given, "retriever")
-        return Response(PipelineSerializer(start(access=access, **given)).data, status=202)
-
-    @extend_schema(
-        parameters=[
-            OpenApiParameter(name)
-            for name in ("preset", "retriever", "expander", "reranker", "profile", "depth")
-        ],
-        responses=RunForecastSerializer,
-    )
-    def pipeline_forecast(self, request: Request, slug: str) -> Response:
-        """What a pipeline would take."""
-        access = enter(self.person(), slug, Role.ADMIN)
-        found = forecast_of(access, request.query_params)
-        if found is None:
-            raise Refused("No retrieval run was computed here.", field="retriever")
-        return Response(RunForecastSerializer(found).data)
-
     @extend_schema(
         parameters=[OpenApiParameter("version", int)], responses=ReportTableSerializer(many=True)
     )
@@ -119,9 +87,13 @@ class PipelineRoutes(ViewSetMixin, Route):
     def pipeline_means(self, request: Request, slug: str, pk: int) -> Response:
         """The means of a pipeline's steps beside the printed ones."""
         access = enter_unblinded(self.person(), slug, *READERS)
-        run = get_pipeline(access, pk)
-        version = stored(access.benchmark, run.retriever.corpus_version_id)
-        return Response(as_data([means_of(run, version)])[0])
+        return Response(as_data([means_of(get_pipeline(access, pk))])[0])
+
+    @extend_schema(responses=ReportTableSerializer)
+    def rerank_means(self, request: Request, slug: str, pk: int) -> Response:
+        """The means of a reranking, of the retriever alone, and of the oracle."""
+        access = enter_unblinded(self.person(), slug, *READERS)
+        return Response(as_data([means_of(get_rerank(access, pk))])[0])
 
     @extend_schema(responses=QueryWordingSerializer(many=True))
     def query_wordings(self, request: Request, slug: str, pk: int) -> Response:
@@ -136,13 +108,22 @@ _ALL = "b/<slug:slug>/pipelines"
 _to = PipelineRoutes.as_view
 _whole: Any = {"pagination_class": None}
 urlpatterns = [
-    path(f"{_ALL}/", _to({"get": "pipelines", "post": "start_pipeline"}), name="api-pipelines"),
-    path(f"{_ALL}/forecast/", _to({"get": "pipeline_forecast"}), name="api-pipeline-forecast"),
+    *kind_paths(
+        _ALL,
+        ("api-pipelines", "api-pipeline-forecast"),
+        **_RUN,
+        new=NewPipelineSerializer,
+        retrieval_runs=("retriever",),
+        asked=("preset", "retriever", "expander", "reranker", "profile", "depth"),
+        missing=("retriever", "No retrieval run was computed here."),
+    ),
     path(f"{_ALL}/grid/", _to({"get": "pipeline_grid"}, **_whole), name="api-pipeline-grid"),
     path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_RUN), name="api-pipeline"),
     path(f"{_ALL}/<int:pk>/means/", _to({"get": "pipeline_means"}, **_whole),
          name="api-pipeline-means"),
     path(f"{_ALL}/<int:pk>/<slug:verb>/", RunVerb.as_view(**_RUN), name="api-pipeline-verb"),
+    path("b/<slug:slug>/rerank-runs/<int:pk>/means/", _to({"get": "rerank_means"}, **_whole),
+         name="api-rerank-means"),
     path("b/<slug:slug>/queries/<int:pk>/wordings/", _to({"get": "query_wordings"}, **_whole),
          name="api-query-wordings"),
 ]  # fmt: skip

@@ -1,63 +1,48 @@
-"""Methods by retrievers: what each way of asking and of reranking made of a retriever's lists.
+"""Methods by retrievers: what each way of asking and of reranking made of a retriever's lists, and
+what an oracle would make of them.
 
-Read from score sheets, nothing is scored here. Printed grids are those of DIVER and MARCUS; means
-over the twelve sets are computed anew from what is printed of each.
+Read from score sheets, nothing is scored here.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.urls import reverse
 
-from corpus.models import Benchmark, Query, RetrievalRun, RunComputation
-from evaluation.leaderboard.services import DEFAULT, Leaderboard, leaderboard_of, query_values
-from evaluation.published.services import (
-    MEAN,
-    PublishedTable,
-    compared,
-    plain,
-    tables,
-)
+from corpus.models import Benchmark, Query, RerankRun, RetrievalRun, RunComputation
+from evaluation.leaderboard.services import DEFAULT, Line, leaderboard_of, query_values
+from evaluation.pipelines import plan
+from evaluation.pipelines.models import PipelineRun
+from evaluation.published.services import tables
 from evaluation.scores.models import ScoreSheet
+from evaluation.scores.reading import ORACLE_DEPTH
 from evaluation.scores.services import GoldView
 from kit.lists.report_tables import Cell, ReportTable, text
 
 Values = Mapping[tuple[str, str], float | None]
 AS_IT_IS: Final = "the queries as they are"
 VIEW: Final = str(GoldView.BASE)
-# Printed figures have one decimal, and so have the sets that a mean is of.
-_ROUNDING: Final = 0.1
-# Of each printed table either all its rows have one method, or one retriever.
-_OF_METHOD: Final[Mapping[str, str]] = {
-    "diver-retrievers-evaluate-retriever-with-original-query": AS_IT_IS,
-    "diver-retrievers-evaluate-retriever-with-gpt-4-reason-query": "GPT-4 Reason-query",
-    "diver-retrievers-evaluate-retriever-with-diver-qexpand-query": "DIVER-QExpand",
-}
-_OF_RETRIEVER: Final[Mapping[str, str]] = {
-    "diver-query-expansion-using-bm25-retriever": "BM25",
-    "diver-query-expansion-using-reasonir-retriever": "ReasonIR-8B",
-}
-_HYBRID: Final = "+BM25 (Hybrid)"
+_MEASURED: Final = f"{DEFAULT}, {VIEW} gold"
+_ORACLE: Final = (
+    "Oracle: the first passages of the retriever, sorted by that gold; no order of them has more. "
+    "A dash: not scored yet."
+)
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """How a run came to be: the retriever that it begins with, and what was done beyond it."""
 
     retriever: str
     method: str
 
 
-@dataclass(frozen=True)
-class Helped:
+class Helped(NamedTuple):
     """A run in other words, or reranked, beside its retriever's own: over the queries that both
     have a value for."""
 
     run: RetrievalRun
     base: RetrievalRun
-    way: Way
     mean: float
     base_mean: float
     better: int
@@ -67,8 +52,7 @@ class Helped:
 
 def ways_of(runs: Sequence[RetrievalRun]) -> dict[int, Way]:
     """The way of each run by its key."""
-    by_name = {run.name: run for run in runs}
-    by_key = {run.pk: run for run in runs}
+    by_name, by_key = {run.name: run for run in runs}, {run.pk: run for run in runs}
     rows = RunComputation.objects.filter(run__in=by_key).order_by("pk")
     configs: dict[int | None, dict[str, Any]] = dict(rows.values_list("run", "config"))
     as_it_is = {_recipe(config): by_key[pk] for pk, config in configs.items() if pk in by_key
@@ -82,7 +66,7 @@ def ways_of(runs: Sequence[RetrievalRun]) -> dict[int, Way]:
         source = by_name.get(told.get("source", ""))
         if told.get("reranking") and source:
             before = way(source, depth + 1)
-            found = Way(before.retriever, f"{before.method}, {told['method']}")
+            found = before._replace(method=f"{before.method}, {told['method']}")
         elif told.get("queries"):
             base = source or as_it_is.get(_recipe(configs.get(run.pk, {})))
             found = Way(base.name if base else told.get("method", run.name), told["queries"])
@@ -90,7 +74,7 @@ def ways_of(runs: Sequence[RetrievalRun]) -> dict[int, Way]:
             others = [by_key[pk] for pk in parts[1:] if pk in by_key]
             before = way(first, depth + 1)
             names = ", ".join(way(each, depth + 1).retriever for each in others)
-            found = Way(before.retriever, f"{before.method}, hybrid with {names}")
+            found = before._replace(method=f"{before.method}, hybrid with {names}")
         return known.setdefault(run.pk, found)
 
     found: dict[int, Way] = {}
@@ -98,36 +82,151 @@ def ways_of(runs: Sequence[RetrievalRun]) -> dict[int, Way]:
         made = way(run)
         # Two that differ in more than a name says, such as in the model, stand apart.
         is_taken = made in found.values()
-        found[run.pk] = Way(made.retriever, f"{made.method}: {run.name}") if is_taken else made
+        found[run.pk] = made._replace(method=f"{made.method}: {run.name}") if is_taken else made
     return found
 
 
+def oracle_of(sheet: ScoreSheet, line: Line, depth: int) -> tuple[float | None, list[float | None]]:
+    """The mean of a run whose first `depth` passages are sorted by truth, and that of each domain
+    (docs/protocol.md 5.5, V16); None where the sheet has none."""
+    asked = (line.run.pk, depth)
+    rows = (e for e in sheet.boards.get("oracles", ()) if (e["run"], e["depth"]) == asked)
+    held = next(rows, {"domains": ()})["domains"]
+    domains = [*held, *[None] * (len(line.domains) - len(held))]
+    known = [value for value in domains if value is not None]
+    return (sum(known) / len(known) if known and line.mean is not None else None), domains
+
+
 def our_grid(sheet: ScoreSheet) -> ReportTable:
-    """Means over the domains; the best of each retriever is marked."""
+    """Means over the domains, the best of each retriever marked; below what was reranked, and
+    below each retriever's own lists, the oracle of the same passages."""
     board = leaderboard_of(sheet, metric=DEFAULT, view=VIEW)
+    lines = {line.run.pk: line for line in board.lines}
     ways = ways_of([line.run for line in board.lines])
-    cells = {ways[line.run.pk]: line for line in board.lines}
-    retrievers = sorted({each.retriever for each in cells})
-    methods = sorted({each.method for each in cells}, key=lambda name: (name != AS_IT_IS, name))
-    means = {way: line.mean for way, line in cells.items() if line.mean is not None}
-    best = {way.retriever: way for way in sorted(means, key=lambda way: means[way])}
+    means = {ways[pk]: line.mean for pk, line in lines.items()}
+    known = {way: mean for way, mean in means.items() if mean is not None}
+    best = {way.retriever: way for way in sorted(known, key=lambda way: known[way])}
+    own = {pk: ORACLE_DEPTH for pk, way in ways.items() if way.method == AS_IT_IS}
+    stages = {*own.items(), *((s.pk, depth) for _, s, depth in _reranked(lines))}
+    for pk, depth in sorted(stages):
+        way = ways[pk]._replace(method=f"{ways[pk].method}, oracle of the first {depth}")
+        means[way], _ = oracle_of(sheet, lines[pk], depth)
+    retrievers = sorted({way.retriever for way in ways.values()})
+    methods = sorted({way.method for way in means}, key=lambda name: (name != AS_IT_IS, name))
+    is_choice = len({way.method for way in ways.values()}) > 1
     rows = []
     for method in methods:
-        found: list[Cell] = [text(method)]
-        for name in retrievers:
-            way = Way(name, method)
-            is_best = best.get(name) == way and len(methods) > 1
-            found.append(Cell(means.get(way), "points", best=is_best))
-        rows.append(tuple(found))
-    notes = (f"{DEFAULT}, {VIEW} gold, mean over {len(board.domains)} domains.",)
+        asked = [Way(name, method) for name in retrievers]
+        cells = (
+            Cell(means.get(way), "points", best=is_choice and best.get(way.retriever) == way)
+            for way in asked
+        )
+        rows.append((text(method), *cells))
+    notes = (f"{_MEASURED}, mean over {len(board.domains)} domains.", _ORACLE)
     title = "Methods by retrievers"
     return ReportTable("grid", title, ("method", *retrievers), tuple(rows), notes, "No run yet.")
+
+
+def reranked_table(sheet: ScoreSheet) -> ReportTable:
+    """Every reranking between its retriever alone and the oracle."""
+    lines = {e.run.pk: e for e in leaderboard_of(sheet, metric=DEFAULT, view=VIEW).lines}
+    firsts = {run.pk: (source, depth) for run, source, depth in _reranked(lines)}
+    rows = []
+    for pk, (source, depth) in firsts.items():
+        first = source
+        while first.pk in firsts:
+            first, _ = firsts[first.pk]
+        alone, mean = lines[first.pk].mean, lines[pk].mean
+        best, _ = oracle_of(sheet, lines[source.pk], depth)
+        means = (Cell(each, "points") for each in (alone, mean, best))
+        rows.append((text(lines[pk].run.name), text(first.name), Cell(depth), *means))
+    header = ("reranking", "retriever", "first", "retriever alone", DEFAULT, "oracle")
+    notes = (f"{_MEASURED}.", _ORACLE)
+    title = "Rerankings between the retriever alone and the oracle"
+    return ReportTable("reranked", title, header, tuple(rows), notes, "Nothing was reranked yet.")
+
+
+def _reranked(lines: Mapping[int, Line]) -> Iterator[tuple[RetrievalRun, RetrievalRun, int]]:
+    """(run, what was reranked, how many passages of it) of every reranking on a board."""
+    found = RerankRun.objects.filter(run__in=lines, source__in=lines).order_by("run__name")
+    for run, source, config in found.values_list("run", "source", "config"):
+        if run is not None:
+            yield lines[run].run, lines[source].run, config["depth"]
+
+
+def rerank_means(run: RerankRun, sheet: ScoreSheet | None) -> ReportTable:
+    """A reranking between the retriever alone and the oracle, by domain."""
+    rows = [(run.name, run.run, 0), (_oracle_name(run.config), run.source, run.config["depth"])]
+    if run.second:
+        rows.insert(0, (run.second.name, run.second, 0))
+    before: RerankRun | None = run
+    while before:
+        rows.insert(0, (before.source.name, before.source, 0))
+        before = RerankRun.objects.select_related("source").filter(run=before.source).first()
+    rows[0] = ("retriever alone", *rows[0][1:])
+    return _means("Retriever alone, reranked, oracle", rows, sheet)
+
+
+def pipeline_means(run: PipelineRun, sheet: ScoreSheet | None) -> ReportTable:
+    """The means of a pipeline's steps beside the printed ones, and the oracle of what it reranks,
+    as far as they were scored."""
+    known = RetrievalRun.objects.in_bulk([each["run"] or 0 for each in run.steps])
+    rows: list[tuple[str, RetrievalRun | None, int]] = [(plan.RETRIEVER, run.retriever, 0)]
+    rows += [(e["name"], known[e["run"]], 0) for e in run.steps if e["run"] in known]
+    printed = [_printed(run.preset, name, is_last=name == run.steps[-1]["name"])
+               for name, *_ in rows]  # fmt: skip
+    stage = next(e["of"][0] for e in run.steps if e["kind"] in plan.RERANKS)
+    first = next((made for name, made, _ in rows if name == stage), None)
+    rows.append((_oracle_name(run.config), first, run.config["depth"]))
+    note = "Printed: DIVER, the mean over its twelve sets."
+    return _means("Means by step", rows, sheet, [*printed, None], note)
+
+
+def _means(
+    title: str,
+    places: Sequence[tuple[str, RetrievalRun | None, int]],
+    sheet: ScoreSheet | None,
+    printed: Sequence[float | None] | None = None,
+    note: str = "",
+) -> ReportTable:
+    """Runs with their mean and that of each domain; of one with a depth those of its oracle."""
+    board = leaderboard_of(sheet, metric=DEFAULT, view=VIEW) if sheet else None
+    lines = {line.run.pk: line for line in board.lines} if board else {}
+    names = board.domains if board else ()
+    rows = []
+    for place, (name, made, depth) in enumerate(places):
+        if made is None:
+            continue
+        line = lines.get(made.pk)
+        mean, domains = (line.mean, line.domains) if line else (None, [None] * len(names))
+        if line and sheet and depth:
+            mean, domains = oracle_of(sheet, line, depth)
+        url = reverse("retrieval-run", args=[made.benchmark.slug, made.pk])
+        beside = [printed[place]] if printed else []
+        cells = (Cell(value, "points") for value in (mean, *beside, *domains))
+        rows.append((text(name), text(made.name, url), *cells))
+    header = ("step", "run", "mean", *(["printed"] if printed else []), *names)
+    notes = (f"{_MEASURED}. {note}".strip(), _ORACLE)
+    return ReportTable("steps", title, header, tuple(rows), notes)
+
+
+def _oracle_name(config: Mapping[str, Any]) -> str:
+    return f"oracle of the first {config['depth']}"
+
+
+def _printed(preset: str, step: str, *, is_last: bool) -> float | None:
+    place = plan.printed_of(preset, step, is_last=is_last)
+    if place is None:
+        return None
+    name, row, number = place
+    value = [values[0] for printed, values in tables()[name].rows if printed == row][number]
+    return None if value is None else value / 100
 
 
 def helped_of(sheet: ScoreSheet) -> list[Helped]:
     """What each other way gained over the retriever's own lists, the most first."""
     found = []
-    for run, base, way, values, own in _pairs(sheet):
+    for run, base, values, own in _pairs(sheet):
         pairs = [
             (one, other)
             for key, one in values.items()
@@ -137,7 +236,7 @@ def helped_of(sheet: ScoreSheet) -> list[Helped]:
             better, worse = (sum(a > b for a, b in pairs), sum(a < b for a, b in pairs))
             mean, base_mean = (sum(each) / len(pairs) for each in zip(*pairs, strict=True))
             same = len(pairs) - better - worse
-            found.append(Helped(run, base, way, mean, base_mean, better, same, worse))
+            found.append(Helped(run, base, mean, base_mean, better, same, worse))
     return sorted(found, key=lambda each: (each.base_mean - each.mean, each.run.name))
 
 
@@ -147,14 +246,14 @@ def helped_query(
     """What other words did for one query, by query source: runs with their value, and the gain."""
     key = (query.domain.name, query.qid)
     found: dict[str, list[tuple[RetrievalRun, float, float]]] = {}
-    for run, _, _, values, own in _pairs(sheet):
+    for run, _, values, own in _pairs(sheet):
         one, other, source = values.get(key), own.get(key), run.provenance.get("queries")
         if source and one is not None and other is not None:
             found.setdefault(source, []).append((run, one, one - other))
     return found
 
 
-def _pairs(sheet: ScoreSheet) -> Iterator[tuple[RetrievalRun, RetrievalRun, Way, Values, Values]]:
+def _pairs(sheet: ScoreSheet) -> Iterator[tuple[RetrievalRun, RetrievalRun, Values, Values]]:
     """Each run that went another way, and its retriever's own, with their values by query."""
     runs = [line.run for line in leaderboard_of(sheet, metric=DEFAULT, view=VIEW).lines]
     ways = ways_of(runs)
@@ -164,7 +263,7 @@ def _pairs(sheet: ScoreSheet) -> Iterator[tuple[RetrievalRun, RetrievalRun, Way,
         way = ways[run.pk]
         if way.retriever in bases and way.method != AS_IT_IS:
             values = query_values(sheet, run, DEFAULT, VIEW)
-            yield run, bases[way.retriever], way, values, own[way.retriever]
+            yield run, bases[way.retriever], values, own[way.retriever]
 
 
 def helped_table(benchmark: Benchmark, found: Sequence[Helped]) -> ReportTable:
@@ -190,109 +289,6 @@ def helped_table(benchmark: Benchmark, found: Sequence[Helped]) -> ReportTable:
     return ReportTable("helped", title, header, rows, notes, "No run beside its retriever's own.")
 
 
-@dataclass(frozen=True)
-class Printed:
-    """A printed mean, the same computed anew from its sets, and ours where there is one."""
-
-    way: Way
-    table: PublishedTable
-    mean: float
-    anew: float
-    ours: float | None = None
-
-    @property
-    def is_off(self) -> bool:
-        """Whether the printed mean is another than that of the printed sets."""
-        return abs(self.mean - self.anew) > _ROUNDING
-
-
-def printed_of(sheet: ScoreSheet | None = None) -> list[Printed]:
-    """Every printed cell; ours is the run that went the same way."""
-    ours: dict[Way, str] = {}
-    if sheet is not None:
-        board: Leaderboard = leaderboard_of(sheet, metric=DEFAULT, view=VIEW)
-        ways = ways_of([line.run for line in board.lines])
-        ours = {_plain(ways[line.run.pk]): line.run.name for line in board.lines}
-    found = []
-    for table, ways_printed in _printed_ways():
-        names = [
-            (row, ours[_plain(way)])
-            for (row, _), way in zip(table.rows, ways_printed, strict=True)
-            if _plain(way) in ours
-        ]
-        place = table.columns.index(MEAN)
-        for row, (_, values), way in zip(
-            compared(table, sheet, names), table.rows, ways_printed, strict=True
-        ):
-            mean = values[place]
-            sets = [value for n, value in enumerate(values) if n != place and value is not None]
-            if mean is not None and sets:
-                mine = row.cells[place].ours if _plain(way) in ours else None
-                found.append(Printed(way, table, mean, sum(sets) / len(sets), mine))
-    return found
-
-
-def printed_grid(found: Sequence[Printed]) -> ReportTable:
-    """Printed means, methods by retrievers; two where two tables print one."""
-    retrievers = list(dict.fromkeys(each.way.retriever for each in found))
-    means: dict[Way, list[str]] = {}
-    for each in found:
-        means.setdefault(each.way, []).append(f"{each.mean:.1f}")
-    rows = tuple(
-        (
-            text(method),
-            *(
-                text(", ".join(dict.fromkeys(means.get(Way(name, method), ["–"]))))
-                for name in retrievers
-            ),
-        )
-        for method in dict.fromkeys(each.way.method for each in found)
-    )
-    notes = ("nDCG@10, mean over twelve sets; DIVER, Tables 2 to 5.",)
-    title = "Methods by retrievers, as printed"
-    return ReportTable("printed", title, ("method", *retrievers), rows, notes)
-
-
-def printed_table(benchmark: Benchmark, found: Sequence[Printed]) -> ReportTable:
-    """Printed means with the same computed anew, and ours."""
-    rows = tuple(
-        (
-            text(each.way.method),
-            text(each.way.retriever),
-            Cell(each.mean / 100, "points"),
-            Cell(each.anew / 100, "points", best=each.is_off),
-            Cell(
-                each.ours / 100 if each.ours is not None else None,
-                "points",
-                url=reverse("published-table", args=[benchmark.slug, each.table.id]),
-            ),
-        )
-        for each in found
-    )
-    notes = (
-        f"Computed anew: the mean of the sets as they are printed; bold where it is more than "
-        f"{_ROUNDING} off. Ours stands where a run went the same way over the same sets.",
-    )
-    header = ("method", "retriever", "printed mean", "computed anew", "ours")
-    return ReportTable("anew", "Printed means computed anew, and ours", header, rows, notes)
-
-
-def _printed_ways() -> Iterator[tuple[PublishedTable, list[Way]]]:
-    for name, method in _OF_METHOD.items():
-        table, last, ways = tables()[name], "", []
-        for row, _ in table.rows:
-            is_hybrid = row == _HYBRID  # of the retriever in the row above
-            last = last if is_hybrid else row
-            ways.append(Way(last, f"{method}, hybrid with BM25" if is_hybrid else method))
-        yield table, ways
-    for name, retriever in _OF_RETRIEVER.items():
-        yield tables()[name], [Way(retriever, row) for row, _ in tables()[name].rows]
-
-
 def _recipe(config: Mapping[str, Any]) -> str:
     """What a computation does, whatever it searches for."""
     return json.dumps({**config, "queries": None}, sort_keys=True)
-
-
-def _plain(way: Way) -> Way:
-    return Way(plain(way.retriever), plain(way.method))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 EXPAND, COMPUTE, HYBRID = "expand", "compute", "hybrid"
-POINTWISE, LISTWISE, GROUPWISE, MERGE = "pointwise", "listwise", "groupwise", "merge"
+POINTWISE, LISTWISE, GROUPWISE, MERGE = RERANKS = ("pointwise", "listwise", "groupwise", "merge")
 V1, V2, V3 = PRESETS = ("v1", "v2", "v3")
 TITLES: Final = {each: f"DIVER ({each})" for each in PRESETS}
 CHOICES: Final = tuple(TITLES.items())

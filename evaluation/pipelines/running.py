@@ -8,13 +8,11 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import transaction
 
-from corpus.reranking.tasks import RERANKINGS
-from corpus.tasks import compute_run
-from corpus.wordings.tasks import EXPANSIONS
+from corpus.tasks import EXPANSIONS, RERANKINGS, compute_run
 from evaluation.background import failures_in_row
 from evaluation.pipelines import plan
 from evaluation.pipelines.models import PipelineRun
-from evaluation.pipelines.services import RERANKS, Child, begin, child_of
+from evaluation.pipelines.services import Child, begin, child_of
 from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import RunStatus
 from kit.runs.moves import note
@@ -24,7 +22,7 @@ _TAKES: Final[dict[str, Callable[[int], Any]]] = {
     plan.EXPAND: EXPANSIONS.take_part,
     plan.COMPUTE: compute_run,
     plan.HYBRID: compute_run,
-    **dict.fromkeys(RERANKS, RERANKINGS.take_part),
+    **dict.fromkeys(plan.RERANKS, RERANKINGS.take_part),
 }
 BROKEN: Final = "The pipeline stopped because of a fault in the program; see the log."
 # Between two looks at a step that other workers are at.

@@ -25,12 +25,11 @@ from llm.endpoints import Endpoint
 from llm.ledger.accounts import PayingRun, check_budget
 
 Child: TypeAlias = ExpansionRun | RunComputation | RerankRun
-RERANKS: Final = (plan.POINTWISE, plan.LISTWISE, plan.GROUPWISE, plan.MERGE)
 _MODELS: Final[dict[str, type[Any]]] = {
     plan.EXPAND: ExpansionRun,
     plan.COMPUTE: RunComputation,
     plan.HYBRID: RunComputation,
-    **dict.fromkeys(RERANKS, RerankRun),
+    **dict.fromkeys(plan.RERANKS, RerankRun),
 }
 
 
@@ -238,7 +237,7 @@ def _configs(
         if each.kind == plan.EXPAND:
             config = wordings.checked_config(asking.QEXPAND, {"profile": profile})
             found.append((each.kind, config))
-        elif each.kind in RERANKS and each.kind != plan.MERGE:
+        elif each.kind in plan.RERANKS and each.kind != plan.MERGE:
             options = {"parser": profile, "depth": depth}
             found.append((each.kind, reranking.checked_config(retriever, each.kind, options)))
     return found

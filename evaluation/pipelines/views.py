@@ -4,41 +4,39 @@ its wordings."""
 from functools import partial
 from typing import Any, Final
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter, enter_unblinded, get_query, refuse_voter
-from corpus.models import CorpusVersion, Query, RetrievalRun, Role, Wording
+from corpus.models import CorpusVersion, Query, RerankRun, Role, Wording
 from corpus.reranking.services import role_of
-from corpus.run_pages import RunPages
+from corpus.reranking.views import READERS
+from corpus.reranking.views import get_run as get_rerank
+from corpus.run_pages import Kind, RunPages, runs_table
 from corpus.versions.services import stored
 from corpus.wordings.services import ROLE, retrievers_of
-from evaluation.leaderboard.services import DEFAULT, leaderboard_of
+from evaluation.leaderboard.services import DEFAULT
 from evaluation.leaderboard.views import sheet_context, version_of
-from evaluation.pipelines import grid, plan
+from evaluation.pipelines import grid, plan, printed
 from evaluation.pipelines import services as verbs
 from evaluation.pipelines.forms import PipelineForm
 from evaluation.pipelines.models import PipelineRun
-from evaluation.published.services import tables
 from evaluation.scores import sheets
 from kit import htmx
-from kit.lists.report_tables import Cell, ReportTable, text
-from kit.lists.tables import Column, Table
+from kit.lists.csvfile import named_table_response, table_response
+from kit.lists.report_tables import ReportTable
+from kit.lists.tables import Column
 from llm import endpoints
 
 RERANK_ROLE: Final = role_of(plan.POINTWISE)
-READERS: Final = (Role.ADMIN, Role.REVIEWER)
-LIST: Final = Table(
-    columns=(
-        Column("name", "Pipeline", order=("name",)),
-        Column("preset", "Version", order=("preset",)),
-        Column("retriever", "Retriever", order=("retriever__name",)),
-        Column("status", "Status", order=("status",)),
-        Column("queries", "Steps", numeric=True),
-        Column("at", "Started", order=("created_at",)),
-    ),
-    order=("-pk",),
+LIST: Final = runs_table(
+    "Pipeline",
+    Column("preset", "Version", order=("preset",)),
+    Column("retriever", "Retriever", order=("retriever__name",)),
+    counted="Steps",
 )
 _PAGES: Final = {"expand": "expansion", "compute": "run-computation", "hybrid": "run-computation"}
 
@@ -48,11 +46,11 @@ def pipelines(request: HttpRequest, slug: str) -> HttpResponse:
     """Every pipeline, and methods by retrievers: ours, what each helped, and as printed."""
     access = enter_unblinded(request.user, slug, *READERS)
     version = version_of(request, access)
-    rows = access.benchmark.pipelines.select_related("retriever__corpus_version")
     context = sheet_context(access, version) | {"sheets": tables_of(access, version)}
+    context["asked"] = f"?version={version.pk}" if version else ""
     del context["access"]
-    table = LIST.read(rows, request.GET)
-    return RUNS.index(request, access, "evaluation/pipelines/pipelines.html", table, **context)
+    table = LIST.read(RUNS.kind.rows(access.benchmark), request.GET)
+    return RUNS.index(request, access, RUNS.kind.template, table, **context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -75,20 +73,6 @@ def pipeline_new(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_GET
-def pipeline_forecast(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a pipeline would take; a part of the page that sets one up."""
-    access = enter(request.user, slug, Role.ADMIN)
-    return RUNS.forecast(
-        request,
-        access,
-        forecast_of(access, request.GET),
-        what="a pipeline",
-        list_name="Pipelines",
-        about="All steps together. What was paid for before is not paid again.",
-    )
-
-
-@require_GET
 def pipeline(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One pipeline: its steps, each with its run, its mean and the printed one."""
     access = enter_unblinded(request.user, slug, *READERS)
@@ -99,9 +83,32 @@ def pipeline(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "settings": run.config.items(),
         "spent": verbs.spent(run),
         "steps": [_step(access, each) for each in run.steps],
-        "table": means_of(run, version),
+        "table": means_of(run),
     }
     return RUNS.show(request, "evaluation/pipelines/run.html", context)
+
+
+@require_GET
+def pipelines_csv(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
+    """A table of the page of all as CSV."""
+    access = enter_unblinded(request.user, slug, *READERS)
+    found = tables_of(access, version_of(request, access))
+    return named_table_response(f"{slug}-pipelines", found, name)
+
+
+@require_GET
+def rerank_means(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """A reranking beside the retriever alone and the oracle; a part of its page."""
+    table = means_of(get_rerank(enter_unblinded(request.user, slug, *READERS), pk))
+    context = {"sheet": table, "csv_url": reverse("rerank-means-csv", args=[slug, pk])}
+    return htmx.render(request, "kit/report_table.html", context)
+
+
+@require_GET
+def rerank_means_csv(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
+    """The same as CSV."""
+    table = means_of(get_rerank(enter_unblinded(request.user, slug, *READERS), pk))
+    return table_response(f"{slug}-reranking-{pk}.csv", table)
 
 
 @require_GET
@@ -141,43 +148,19 @@ def tables_of(access: Access, version: CorpusVersion | None) -> list[ReportTable
     benchmark = access.benchmark
     found = []
     if sheet is not None:
-        found = [grid.our_grid(sheet), grid.helped_table(benchmark, grid.helped_of(sheet))]
-    printed = grid.printed_of(sheet)
-    return [*found, grid.printed_grid(printed), grid.printed_table(benchmark, printed)]
+        found = [grid.our_grid(sheet), grid.reranked_table(sheet)]
+        found.append(grid.helped_table(benchmark, grid.helped_of(sheet)))
+    cells = printed.printed_of(sheet)
+    return [*found, printed.printed_grid(cells), printed.printed_table(benchmark, cells)]
 
 
-def means_of(run: PipelineRun, version: CorpusVersion | None) -> ReportTable:
-    """The means of a pipeline's steps beside the printed ones, as far as they were scored."""
-    sheet = sheets.latest(run.benchmark, version)
-    board = leaderboard_of(sheet, metric=DEFAULT, view=grid.VIEW) if sheet else None
-    lines = {line.run.pk: line for line in board.lines} if board else {}
-    known = RetrievalRun.objects.in_bulk([each["run"] or 0 for each in run.steps])
-    places = [(plan.RETRIEVER, run.retriever)]
-    places += [(e["name"], known[e["run"]]) for e in run.steps if e["run"] in known]
-    rows = []
-    for name, made in places:
-        line = lines.get(made.pk)
-        printed = _printed(run.preset, name, is_last=name == run.steps[-1]["name"])
-        url = reverse("retrieval-run", args=[run.benchmark.slug, made.pk])
-        domains = [Cell(value, "points") for value in (line.domains if line else ())]
-        domains += [Cell(None, "points")] * (len(board.domains) - len(domains) if board else 0)
-        rows.append((
-            text(name), text(made.name, url), Cell(line.mean if line else None, "points"),
-            Cell(printed, "points"), *domains,
-        ))  # fmt: skip
-    header = ("step", "run", "mean", "printed", *(board.domains if board else ()))
-    notes = (f"{DEFAULT}, {grid.VIEW} gold. Printed: DIVER, the mean over its twelve sets.",)
-    return ReportTable("steps", "Means by step", header, tuple(rows), notes)
-
-
-def _printed(preset: str, step: str, *, is_last: bool) -> float | None:
-    place = plan.printed_of(preset, step, is_last=is_last)
-    if place is None:
-        return None
-    name, row, number = place
-    found = [values[0] for printed, values in tables()[name].rows if printed == row]
-    value = found[number]
-    return None if value is None else value / 100
+def means_of(run: PipelineRun | RerankRun) -> ReportTable:
+    """A pipeline's steps, or a reranking, beside the retriever alone and the oracle, as far as they
+    were scored."""
+    is_rerank = isinstance(run, RerankRun)
+    ranked = run.source if isinstance(run, RerankRun) else run.retriever
+    sheet = sheets.latest(run.benchmark, stored(run.benchmark, ranked.corpus_version_id))
+    return grid.rerank_means(run, sheet) if is_rerank else grid.pipeline_means(run, sheet)
 
 
 def _step(access: Access, step: dict[str, Any]) -> dict[str, Any]:
@@ -220,16 +203,25 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any] | None:
 def get_pipeline(access: Access, pk: int) -> PipelineRun:
     """A pipeline of this benchmark, or 404; kept from who votes."""
     refuse_voter(access)
-    rows = PipelineRun.objects.filter(benchmark=access.benchmark, pk=pk)
     related = ("benchmark", "created_by", "retriever__corpus_version")
-    found = rows.select_related(*related).first()
-    if found is None:
-        raise Http404("No such pipeline.")
-    return found
+    rows = PipelineRun.objects.select_related(*related)
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 
 RUNS = RunPages(
     "pipeline",
+    kind=Kind(
+        LIST,
+        "evaluation/pipelines/pipelines.html",
+        lambda benchmark: benchmark.pipelines.select_related("retriever__corpus_version"),
+        start,
+        forecast_of,
+        {
+            "what": "a pipeline",
+            "list_name": "Pipelines",
+            "about": "All steps together. What was paid for before is not paid again.",
+        },
+    ),
     get=get_pipeline,
     verbs={"pause": verbs.pause, "resume": verbs.resume, "cancel": verbs.cancel},
     readers=READERS,

@@ -13,9 +13,10 @@ class ScoreSheet(TrackedRun):
     """All runs of a corpus version scored as of one moment: made anew when labels change.
 
     `event_id` is the last event that could change a score when the benchmark was read, `run_ids`
-    the runs that were scored. `boards`: {domains, views: {view: {metric: [row]}}, practice},
-    `practice` whether labels of the practice model count; `holes` by domain
-    (evaluation/scores/reading.py).
+    the runs that were scored. `boards`: {domains, views: {view: {metric: [row]}}, practice,
+    oracles}, `practice` whether labels of the practice model count, `oracles`: [{run, depth,
+    domains}] with the first metric of each domain, by the base gold, if the first so many were
+    sorted by it; `holes` by domain (evaluation/scores/reading.py).
 
     `profile` is the one of evaluation/metrics/profiles.py that it is scored under, `metrics` names
     what was asked for beyond the metrics of every sheet.

@@ -38,6 +38,8 @@ from kit.runs.heartbeat import Heartbeat
 
 DEPTH = 10
 ORDERS = 10
+# Passages of a query that are reranked where nothing else is said (docs/protocol.md 5.4).
+ORACLE_DEPTH = 100
 # Measures whose change is the contribution of a held-out system (docs/protocol.md 6.7).
 PERFORMANCE: Mapping[str, Callable[[Case, int | None], Values]] = {
     "hit@10": relevance.hit,
@@ -207,6 +209,9 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
     }
     scores: list[DomainScore] = []
     holes: dict[str, Any] = {}
+    oracles: dict[int, dict[int, list[float | None]]] = {
+        run.pk: {depth: [] for depth in sorted(_depths(run))} for run in runs
+    }
     domains: list[str] = []  # in the order of the boards' columns
     steps, whole = count(1), len(runs) * len(shown.splits) * len(GoldView)
     for name, domain in shown.splits.items():
@@ -232,6 +237,10 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
                     continue
                 matched = Matched.of(ranked, gold)
                 of = {family: case_of(matched, family, profile) for family in Family}
+                for depth, means in oracles[run.pk].items() if view == GoldView.BASE else ():
+                    best = of[metrics[0].measure.family].sorted_by_truth(depth)
+                    means += [None] * (len(domains) - 1 - len(means))
+                    means.append(value_of(metrics[0], best, profile).mean)
                 scored = {m.name: value_of(m, of[m.measure.family], profile) for m in metrics}
                 found.append(scored)
                 cases[run.pk] = of[Family.BRIDGE]
@@ -266,10 +275,24 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
     return scores, {
         "event_id": event_id,
         "run_ids": [run.pk for run in runs],
-        "boards": {"domains": domains, "views": boards, "practice": _holds_practice(benchmark)},
+        "boards": {
+            "domains": domains,
+            "views": boards,
+            "practice": _holds_practice(benchmark),
+            "oracles": [
+                {"run": pk, "depth": depth, "domains": means}
+                for pk, found_at in ({} if pool else oracles).items()
+                for depth, means in found_at.items()
+            ],
+        },
         "holes": holes,
         "pool": pool.figures if pool else {},
     }
+
+
+def _depths(run: RetrievalRun) -> set[int]:
+    """How many of a run's first passages an oracle orders: as many as its rerankings did."""
+    return {ORACLE_DEPTH, *run.reranked_by.values_list("config__depth", flat=True)}
 
 
 def _holds_practice(benchmark: Benchmark) -> bool:

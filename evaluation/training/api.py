@@ -10,19 +10,16 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter, enter_unblinded
-from corpus.lists import put_runs
 from corpus.models import Role
-from corpus.options import check_names
-from corpus.run_routes import run_paths
+from corpus.run_routes import kind_paths, run_paths
 from evaluation.agents.views import READERS
 from evaluation.training.models import TrainingDocument, TrainingRun
 from evaluation.training.services import SETTINGS, ask_people
-from evaluation.training.views import RUNS, forecast_of, get_run, send_export, start
+from evaluation.training.views import RUNS, get_run, send_export
 from kit.api import Route
 from llm.ledger.serializers import (
     PaidSerializer,
     PayingSerializer,
-    RunForecastSerializer,
     asking_fields,
 )
 
@@ -80,33 +77,6 @@ class AskedSerializer(serializers.Serializer):
 class TrainingRoutes(ViewSetMixin, Route):
     """Data to train retrievers on."""
 
-    @extend_schema(responses=TrainingRunSerializer(many=True))
-    def training_runs(self, request: Request, slug: str) -> Response:
-        """Runs, and starting one."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        rows = access.benchmark.training_runs.select_related("account")
-        return self.page(rows, TrainingRunSerializer)
-
-    @extend_schema(request=NewTrainingSerializer, responses={202: TrainingRunSerializer})
-    def start_training(self, request: Request, slug: str) -> Response:
-        """Runs, and starting one."""
-        access = enter(self.person(), slug, Role.ADMIN)
-        given = self.read(NewTrainingSerializer)
-        put_runs(access.benchmark, given, "source")
-        config = given.pop("config")
-        check_names(config, SETTINGS)
-        run = start(access=access, **given, **config)
-        return Response(TrainingRunSerializer(run).data, status=202)
-
-    @extend_schema(
-        parameters=[OpenApiParameter(name) for name in ("source", "domain", "endpoint", *SETTINGS)],
-        responses=RunForecastSerializer,
-    )
-    def training_forecast(self, request: Request, slug: str) -> Response:
-        """What a run would take."""
-        access = enter(self.person(), slug, Role.ADMIN)
-        return Response(RunForecastSerializer(forecast_of(access, request.query_params)).data)
-
     @extend_schema(responses=TrainingDocumentSerializer(many=True))
     def training_documents(self, request: Request, slug: str, pk: int) -> Response:
         """The documents of a run."""
@@ -122,22 +92,30 @@ class TrainingRoutes(ViewSetMixin, Route):
         asked = ask_people(run=run, actor=access.user, **self.read(AskSerializer))
         return Response(AskedSerializer({"asked": asked}).data)
 
-    @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
+    @extend_schema(
+        parameters=[OpenApiParameter("tokenizer", description="That lengths are told in.")],
+        responses={(200, "application/zip"): OpenApiTypes.BINARY},
+    )
     def training_export(self, request: Request, slug: str, pk: int, shape: str) -> FileResponse:
         """The data as a zip: diver, sentence-transformers or flagembedding."""
-        return send_export(get_run(enter(self.person(), slug, Role.ADMIN), pk), shape)
+        run = get_run(enter(self.person(), slug, Role.ADMIN), pk)
+        return send_export(run, shape, request.query_params)
 
 
 _ALL = "b/<slug:slug>/training-runs"
 _ONE = f"{_ALL}/<int:pk>"
 _to = TrainingRoutes.as_view
 urlpatterns = [
-    path(
-        f"{_ALL}/",
-        _to({"get": "training_runs", "post": "start_training"}),
-        name="api-training-runs",
+    *kind_paths(
+        _ALL,
+        ("api-training-runs", "api-training-forecast"),
+        pages=RUNS,
+        serializer_class=TrainingRunSerializer,
+        new=NewTrainingSerializer,
+        retrieval_runs=("source",),
+        configurable=SETTINGS,
+        asked=("source", "domain", "endpoint", *SETTINGS),
     ),
-    path(f"{_ALL}/forecast/", _to({"get": "training_forecast"}), name="api-training-forecast"),
     path(f"{_ONE}/documents/", _to({"get": "training_documents"}), name="api-training-documents"),
     path(f"{_ONE}/ask/", _to({"post": "training_ask"}), name="api-training-ask"),
     path(

@@ -5,6 +5,7 @@ import tempfile
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -23,6 +24,7 @@ from evaluation.training.models import (
 from evaluation.training.reading import labels_now, texts_of
 from kit.errors import Refused
 from kit.runs.models import RunStatus
+from llm import tokens
 
 _AT_ONCE: Final = 100
 # What the paper trained on (docs/protocol.md 5.6).
@@ -32,24 +34,29 @@ PUBLISHED: Final = (
 )
 
 
-def export_training(*, run: TrainingRun, folder: Path, format: str) -> dict[str, Any]:
-    """Write a run's data into a folder that is not there yet, or is empty; the mixture report.
+def export_training(
+    *, run: TrainingRun, folder: Path, format: str, tokenizer: str = tokens.CHARACTERS
+) -> dict[str, Any]:
+    """Write a run's data into a folder that is not there yet, or is empty; the mixture report,
+    which tells lengths in tokens of `tokenizer`.
 
     Raises Refused for another folder or format, and for a run that is not done.
     """
     _check(run, format)
+    tokens.check(tokenizer)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Refused(f"{folder} is there already and not empty.", field="out")
     left_out: Counter[str] = Counter()
-    return write_training(folder, format, samples_of(run, left_out), _about(run, left_out))
+    about = _about(run, left_out, tokenizer)
+    return write_training(folder, format, samples_of(run, left_out), about)
 
 
-def archive_of(run: TrainingRun, format: str) -> IO[bytes]:
+def archive_of(run: TrainingRun, format: str, tokenizer: str = tokens.CHARACTERS) -> IO[bytes]:
     """The same as a zip archive, in a temporary file. Raises Refused."""
     packed = tempfile.TemporaryFile()  # noqa: SIM115  (whoever sends it closes it)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "data"
-        export_training(run=run, folder=folder, format=format)
+        export_training(run=run, folder=folder, format=format, tokenizer=tokenizer)
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(folder.iterdir()):
                 archive.write(path, f"{run.benchmark.slug}-training-{run.pk}/{path.name}")
@@ -139,7 +146,7 @@ def _check(run: TrainingRun, format: str) -> None:
         raise Refused("Training data is exported when its run is done.")
 
 
-def _about(run: TrainingRun, left_out: Counter[str]) -> dict[str, Any]:
+def _about(run: TrainingRun, left_out: Counter[str], tokenizer: str) -> dict[str, Any]:
     benchmark = run.benchmark
     licences = Licence.objects.filter(domain__benchmark=benchmark).order_by("pk")
     named = dict.fromkeys(licences.values_list("name", flat=True))
@@ -167,6 +174,8 @@ def _about(run: TrainingRun, left_out: Counter[str]) -> dict[str, Any]:
     prompts = {role: asking.prompt_of(role).sha256 for role in asking.ROLES}
     facts = {"benchmark": benchmark.slug, "run": run.pk, "model": run.model,
              "practice": run.practice, "config": run.config, "prompts": prompts,
-             "report": run.report}  # fmt: skip
+             "report": run.report, "tokenizer": tokenizer}  # fmt: skip
+    length = partial(tokens.token_count, tokenizer=tokenizer)
     title = f"Training data: {run.name}"
-    return {"title": title, "lines": lines, "left_out": left_out, "facts": facts}
+    return {"title": title, "lines": lines, "left_out": left_out, "facts": facts,
+            "length": length}  # fmt: skip

@@ -13,11 +13,9 @@ from corpus.models import (
     Judgment,
     Passage,
     Query,
-    RankedList,
     RetrievalRun,
 )
-from corpus.pooling import Ranking, top
-from corpus.versions.crosswalk import excluded_in
+from corpus.reranking.reading import AS_IT_IS, candidates_of
 from corpus.versions.effective import EffectiveLabel, effective_labels
 from evaluation.training.models import TrainingDocument, TrainingRun
 
@@ -72,23 +70,14 @@ def _ranked(
     source: RetrievalRun, version: CorpusVersion | None, queries: Sequence[Query], depth: int
 ) -> dict[int, list[int]]:
     """Keys of the first passages of each query, without those it excludes."""
-    excluded = excluded_in(version, queries) if version else {}
     domains = {query.pk: query.domain_id for query in queries}
-    lists = {}
-    for each in RankedList.objects.filter(run=source, query__in=domains):
-        ranked = top(
-            Ranking(each.pids, each.scores), depth, excluded=excluded.get(each.query_id, ())
-        )
-        lists[each.query_id] = [pid for pid, _ in ranked]
+    found = candidates_of(source, queries, depth=depth, scheme=AS_IT_IS)
     known = Passage.objects.in_version(version).with_text().filter(domain__in=set(domains.values()))
-    pids = {pid for listed in lists.values() for pid in listed}
-    keys = {
-        (domain, pid): pk
-        for pk, domain, pid in known.filter(pid__in=pids).values_list("pk", "domain", "pid")
-    }
+    rows = known.filter(pid__in={pid for each in found.values() for pid in each.pids})
+    keys = {(domain, pid): pk for pk, domain, pid in rows.values_list("pk", "domain", "pid")}
     return {
-        query: [keys[domains[query], pid] for pid in listed if (domains[query], pid) in keys]
-        for query, listed in lists.items()
+        query: [keys[at] for pid in each.pids if (at := (domains[query], pid)) in keys]
+        for query, each in found.items()
     }
 
 

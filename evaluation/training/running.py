@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from evaluation.training import asking
 from evaluation.training.models import (
@@ -17,13 +16,9 @@ from evaluation.training.reading import Material, materials_of, texts_of
 from evaluation.training.services import settings_of
 from evaluation.training.words import language_of
 from kit.runs.models import RunGroup
-from llm.errors import ErrorClass, LLMError
+from llm.errors import LLMError
 from llm.gateway import Gateways
-from llm.pump import Pump, carry
-from llm.requests import Reply, Request
-
-# Answers that nobody can read.
-_UNREADABLE: Final = (ErrorClass.REFUSAL, ErrorClass.CUT_OFF)
+from llm.pump import Pump, carry, readable
 
 
 @dataclass(frozen=True)
@@ -68,17 +63,12 @@ class TrainingPump(Pump[Job, Job]):
             [item.texts[key][:most] for key in relevant if key in item.texts],
         )
 
-        async def ask(request: Request) -> Reply | None:
-            try:
-                return await gateways.complete(request, f"{request.role}:{item.row.pk}")
-            except LLMError as error:
-                if error.error_class in _UNREADABLE:
-                    return None
-                raise
-
         try:
             steps = asking.make(task, self.settings, self.key)
-            return replace(item, made=await carry(steps, ask))
+            made = await carry(
+                steps, lambda each: readable(gateways, each, f"{each.role}:{item.row.pk}")
+            )
+            return replace(item, made=made)
         except LLMError as error:
             return replace(item, failure=error)
 

@@ -32,12 +32,12 @@ from evaluation.training.reading import candidates
 from evaluation.training.words import LANGUAGES
 from kit import audit
 from kit.errors import Refused
-from kit.runs.models import RunStatus, begin
-from kit.runs.moves import note, retry_items
+from kit.runs.models import RunStatus
+from kit.runs.moves import retry_items
 from kit.stats.proportions import Proportion, proportion
 from kit.stats.sampling import draw
 from llm.endpoints import Endpoint, fence_key, in_role
-from llm.ledger.accounts import asked_of, check_budget, open_account
+from llm.ledger.accounts import asked_of, begin_asking, check_budget
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.requests import EFFORTS, Usage
@@ -113,10 +113,8 @@ def start_training(
             created_by=actor,
         )
         items = [TrainingItem(run=run, query=query) for query in queries]
-        TrainingItem.objects.bulk_create(items, batch_size=1000)
-        open_account(run)
-        note(run, actor, "start training data", queries=len(queries))
-        begin(run, claimed=claimed)
+        told: dict[str, Any] = {"verb": "start training data", "queries": len(queries)}
+        begin_asking(run, items, actor=actor, claimed=claimed, **told)
     return run
 
 

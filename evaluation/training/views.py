@@ -1,5 +1,7 @@
 """Screens of training data: runs, setting one up with its forecast, one run with its documents."""
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -11,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.lists import domain_choices
 from corpus.models import Role
-from corpus.run_pages import PayingPages, asking_verbs
+from corpus.run_pages import Kind, PayingPages, asking_verbs, runs_table, states_of
 from evaluation.agents.views import READERS
 from evaluation.exporters.training import FORMATS
 from evaluation.training import services as verbs
@@ -25,18 +27,13 @@ from kit.lists.report_tables import Cell, ReportTable, text
 from kit.lists.tables import Column, Filter, Table
 from llm import endpoints
 from llm.endpoints import NO_ENDPOINT, asked_for, chosen_endpoint
+from llm.tokens import CHARACTERS
 
-LIST = Table(
+LIST = runs_table(
+    "Training data",
+    Column("model", "Model", order=("model",)),
+    Column("source", "Retrieval run", order=("source__name",)),
     search=("name", "model"),
-    columns=(
-        Column("name", "Training data", order=("name",)),
-        Column("model", "Model", order=("model",)),
-        Column("source", "Retrieval run", order=("source__name",)),
-        Column("status", "Status", order=("status",)),
-        Column("queries", "Queries", numeric=True),
-        Column("at", "Started", order=("created_at",)),
-    ),
-    order=("-pk",),
 )
 DOCUMENTS = Table(
     filters=(
@@ -59,15 +56,6 @@ DOCUMENTS = Table(
 TRAINED_ON = (DocumentUse.POSITIVE, DocumentUse.NEGATIVE)
 
 
-@require_GET
-def training_runs(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every run."""
-    access = enter_unblinded(request.user, slug, *READERS)
-    rows = access.benchmark.training_runs.select_related("source")
-    table = LIST.read(rows, request.GET)
-    return RUNS.index(request, access, "evaluation/training/runs.html", table)
-
-
 @require_http_methods(["GET", "POST"])
 def training_run_new(request: HttpRequest, slug: str) -> HttpResponse:
     """Set a run up and start it."""
@@ -79,23 +67,8 @@ def training_run_new(request: HttpRequest, slug: str) -> HttpResponse:
         access,
         "evaluation/training/new.html",
         form,
-        lambda **given: start(access=access, **given),
+        partial(start, access=access),
         missing="" if endpoints.available(verbs.ROLE) else NO_ENDPOINT,
-    )
-
-
-@require_GET
-def training_forecast(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a run would take; a part of the page that sets one up."""
-    access = enter(request.user, slug, Role.ADMIN)
-    return RUNS.forecast(
-        request,
-        access,
-        forecast_of(access, request.GET),
-        what="training data",
-        list_name="Training data",
-        about="At most, if no passage has a label yet. Replies that fail a check are asked for "
-        "once more, and what was paid for before is not paid again.",
     )
 
 
@@ -115,14 +88,14 @@ def training_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         shown = texts.get(each.passage_id, "") if each.passage_id else each.whole
         why = kept_back(each, label)
         documents.append((each, shown, label, why if each.use in TRAINED_ON else ""))
-    counts = dict(run.items.order_by().values_list("state").annotate(n=Count("pk")))
+    states = states_of(run.items)
     hidden = ("prompts", "domain")
     context = RUNS.context(access, run) | {
-        "states": [(label, counts.get(name, 0)) for name, label in ItemState.choices],
+        "states": states,
         "settings": [(k, v) for k, v in run.config.items() if k not in hidden and v != ""],
         "table": table,
         "documents": documents,
-        "has_failed": bool(counts.get(ItemState.FAILED)) and run.is_over,
+        "has_failed": run.is_over and any(n for _, name, n in states if name == ItemState.FAILED),
     }
     if htmx.is_fragment(request, "results"):
         return htmx.render(request, "evaluation/training/run.html", context, partial="results")
@@ -148,15 +121,18 @@ def training_ask(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 @require_GET
 def training_export(request: HttpRequest, slug: str, pk: int, shape: str) -> FileResponse:
     """The data in a trainer's shape, as a zip archive."""
-    return send_export(get_run(enter(request.user, slug, Role.ADMIN), pk), shape)
+    run = get_run(enter(request.user, slug, Role.ADMIN), pk)
+    return send_export(run, shape, request.GET)
 
 
-def send_export(run: TrainingRun, shape: str) -> FileResponse:
-    """The archive as an attachment; 404 for another format. Raises Refused before it is done."""
+def send_export(run: TrainingRun, shape: str, params: Mapping[str, str]) -> FileResponse:
+    """The archive as an attachment, lengths by the `tokenizer` that is asked for; 404 for another
+    format. Raises Refused before it is done."""
     if shape not in FORMATS:
         raise Http404("There is no such format.")
     name = f"{run.benchmark.slug}-training-{run.pk}-{shape}.zip"
-    return FileResponse(archive_of(run, shape), as_attachment=True, filename=name)
+    tokenizer = params.get("tokenizer", CHARACTERS)
+    return FileResponse(archive_of(run, shape, tokenizer), as_attachment=True, filename=name)
 
 
 def start(*, access: Access, **given: Any) -> TrainingRun:
@@ -209,5 +185,21 @@ def get_run(access: Access, pk: int) -> TrainingRun:
 
 
 RUNS = PayingPages(
-    "training-run", get=get_run, verbs=asking_verbs(verbs.retry_failed), readers=READERS
+    "training-run",
+    kind=Kind(
+        LIST,
+        "evaluation/training/runs.html",
+        lambda benchmark: benchmark.training_runs.select_related("account", "source"),
+        start,
+        forecast_of,
+        {
+            "what": "training data",
+            "list_name": "Training data",
+            "about": "At most, if no passage has a label yet. Replies that fail a check are asked "
+            "for once more, and what was paid for before is not paid again.",
+        },
+    ),
+    get=get_run,
+    verbs=asking_verbs(verbs.retry_failed),
+    readers=READERS,
 )

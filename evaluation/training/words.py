@@ -17,20 +17,11 @@ _SCRIPTS: Final = {
 }
 # Shares of the letters from which a text is in a script; Japanese mixes kana with characters.
 _SCRIPT_SHARE: Final = {"Japanese": 0.1}
-_STOP: Final = {
-    name: frozenset(words)
-    for name, words in (
-        ("English", lists.STOPWORDS_EN_PLUS),
-        ("German", lists.STOPWORDS_GERMAN),
-        ("French", lists.STOPWORDS_FRENCH),
-        ("Spanish", lists.STOPWORDS_SPANISH),
-        ("Italian", lists.STOPWORDS_ITALIAN),
-        ("Portuguese", lists.STOPWORDS_PORTUGUESE),
-        ("Dutch", lists.STOPWORDS_DUTCH),
-        ("Swedish", lists.STOPWORDS_SWEDISH),
-        ("Danish", lists.STOPWORDS_DANISH),
-        ("Norwegian", lists.STOPWORDS_NORWEGIAN),
-        ("Turkish", lists.STOPWORDS_TURKISH),
+_STOP: Final = {"English": frozenset(lists.STOPWORDS_EN_PLUS)} | {
+    name: frozenset(getattr(lists, f"STOPWORDS_{name.upper()}"))
+    for name in (
+        *("German", "French", "Spanish", "Italian", "Portuguese", "Dutch", "Swedish", "Danish"),
+        *("Norwegian", "Turkish"),
     )
 }
 LANGUAGES: Final = (*_STOP, *_SCRIPTS)

@@ -149,7 +149,7 @@ RULES: Final[dict[tuple[str, str], Rule]] = {
     ("evaluation.NoiseCheck", "result"): _SCORED,
     ("evaluation.RagSource", "sheet"): {"queries": {"*": _QUERY}},
     ("evaluation.Release", "faults"): _FAULT,
-    ("evaluation.ScoreSheet", "boards"): {"views": {"*": {"*": _SCORED}}},
+    ("evaluation.ScoreSheet", "boards"): {"views": {"*": {"*": _SCORED}}, "oracles": _SCORED},
     ("evaluation.ScoreSheet", "event_id"): "kit.Event",
     ("evaluation.ScoreSheet", "holes"): {
         "*": {"systems": _SCORED, "aspects": {"systems": _SCORED}}

@@ -36,16 +36,18 @@ def retry_items(
     noun: str,
     nouns: str,
     failed: Collection[str] = ("failed",),
+    verb: str = "retry",
     **reset: Any,
 ) -> None:
-    """Let the failed ones of a run that ended wait again, and these alone.
+    """Let the failed ones of a run that ended wait again, and these alone; `verb` is what a person
+    does to them.
 
     What was answered comes from the ledger and is not paid again. Raises Refused where none failed.
     """
     with transaction.atomic():
         over = (RunStatus.DONE, RunStatus.FAILED)
-        verb = f"retry failed {nouns}"
-        move_run(run, RunStatus.QUEUED, actor=actor, verb=verb, sources=over)
+        verb = f"{verb} failed {nouns}"
+        move_run(run, RunStatus.QUEUED, actor=actor, verb=verb, sources=over, error="")
         if not items.filter(state__in=failed).update(state="waiting", error="", **reset):
             raise Refused(f"No {noun} of this run has failed.")
         run.done = items.exclude(state="waiting").count()

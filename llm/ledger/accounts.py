@@ -20,7 +20,7 @@ from django.db.models import Count, F, QuerySet, Sum
 from kit import audit
 from kit.errors import Refused
 from kit.models import Quota
-from kit.runs.models import TrackedRun
+from kit.runs.models import TrackedRun, begin
 from kit.runs.moves import note
 from kit.runs.turns import Priority
 from llm import endpoints
@@ -259,6 +259,24 @@ def asked_of(endpoint: Endpoint) -> dict[str, Any]:
         "practice": endpoint.is_practice,
         "calls_in_flight": settings.ASSAY_CALLS_IN_FLIGHT,
     }
+
+
+def begin_asking(
+    run: AskingRun,
+    items: Sequence[Any],
+    *,
+    actor: User | None,
+    verb: str,
+    claimed: bool,
+    **data: Any,
+) -> None:
+    """Store the items of a run that was made just now, open its account if it asks anybody, and let
+    it begin, kept for the calling process if `claimed`; in a transaction of the caller."""
+    type(items[0]).objects.bulk_create(items, batch_size=1000)
+    if run.asked:
+        open_account(run)
+    note(run, actor, verb, **data)
+    begin(run, claimed=claimed)
 
 
 def check_sampling(temperature: float, reasoning_effort: str) -> None:

@@ -139,6 +139,8 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
         name = str(body["response_format"]["json_schema"]["name"])
     except (KeyError, TypeError):
         name = ""
+    if messages and messages[-1].get("role") == "assistant":
+        messages = messages[:-1]  # the beginning of its answer, with no thoughts
     last = str(messages[-1].get("content") or "") if messages else ""
     if not name and (grade := free_grade(last)) is not None:
         return Answer(grade)

@@ -125,7 +125,7 @@ def ours(url: str, in_flight: int, calls: int) -> dict[str, float]:
 def rerank(url: str, in_flight: int, calls: int) -> dict[str, float]:
     """A pointwise reranking of so many pairs, from its start to its retrieval run."""
     set_up(url, in_flight)
-    from corpus.reranking.tasks import RERANKINGS
+    from corpus.tasks import RERANKINGS
     from tests.bench.calls_data import check_rerank, make_rerank
 
     RERANKINGS.drive(make_rerank(queries=-(-WARM_UP * in_flight // 100)))

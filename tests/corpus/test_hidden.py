@@ -42,11 +42,13 @@ expansion expansion-forecast expansion-items expansion-new expansion-query expan
 experiment-csv experiments grade-run grade-runs hint-run hint-runs holes-next import import-folder
 import-run imports invited judge-report judge-run judge-runs judge-samples judge-table judges
 judges-table label-checks noise-check noise-checks panel panel-hints panel-new panel-table people
-person pipeline pipeline-forecast pipeline-grid pipeline-means pipeline-new pipelines pool
+person pipeline pipeline-forecast pipeline-grid pipeline-means pipeline-new pipelines
+pipelines-csv pool
 pool-build pool-builds pool-new pool-pairs pools progress progress-csv prompts push
 qualification-people qualification-rule qualification-rules query-source query-sources
 query-wordings quotas rag-board rag-board-csv rag-forecast rag-grade-forecast rag-run rag-run-new
-rag-runs rag-samples release release-changelog release-pushes releases rerank-forecast rerank-run
+rag-runs rag-samples release release-changelog release-pushes releases rerank-forecast
+rerank-means rerank-means-csv rerank-run
 rerank-run-new rerank-runs rescoring run-computation run-computations run-priority short-answers
 spending spot-checks support-forecast support-new support-report support-run support-runs
 support-samples support-set support-sets support-table training-forecast training-run

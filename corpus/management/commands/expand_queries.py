@@ -7,9 +7,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, ExpansionMethod, ExpansionRun
+from corpus.tasks import EXPANSIONS
 from corpus.versions.services import called
 from corpus.wordings.services import CHOICES, ROLE, SETTINGS, retrievers_of, start_expansion
-from corpus.wordings.tasks import EXPANSIONS
 from kit.errors import Refused
 from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus

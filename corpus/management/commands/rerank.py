@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, RerankMethod, RerankRun, RetrievalRun
 from corpus.reranking.services import CHOICES, role_of, start_rerank
-from corpus.reranking.tasks import RERANKINGS
+from corpus.tasks import RERANKINGS
 from corpus.versions.services import called
 from kit.errors import Refused
 from kit.management.verbs import VerbCommand

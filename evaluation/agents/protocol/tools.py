@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from llm.parsing import UNSTORABLE
-from llm.prompts import CHARACTERS, cut
 from llm.requests import ToolCall, object_schema
+from llm.tokens import CHARACTERS, cut
 
 SEARCH: Final = "search"
 DOCUMENT: Final = "get_document"

@@ -11,6 +11,7 @@ from evaluation.exporters.training import FORMATS
 from evaluation.training.exporting import export_training
 from kit.errors import Refused
 from kit.runs.models import RunStatus
+from llm.tokens import CHARACTERS
 
 
 class Command(BaseCommand):
@@ -23,6 +24,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--out", required=True, type=Path, help="a folder that is not there yet, or empty"
         )
+        parser.add_argument(
+            "--tokenizer", default=CHARACTERS, help="that lengths are told in (docs/settings.md)"
+        )
         parser.add_argument("--json", action="store_true", help="print the mixture report as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -33,7 +37,8 @@ class Command(BaseCommand):
             raise CommandError("There is no such run that is done (`make_training_data`).")
         folder = options["out"].resolve()
         try:
-            report = export_training(run=run, folder=folder, format=options["format"])
+            given = {name: options[name] for name in ("format", "tokenizer")}
+            report = export_training(run=run, folder=folder, **given)
         except Refused as refusal:
             raise CommandError(refusal.message) from None
         except OSError as error:

@@ -16,7 +16,7 @@ from kit.errors import Refused
 from kit.management.verbs import VerbCommand
 from llm import endpoints
 from llm.ledger.accounts import budget_of
-from llm.prompts import TOKENIZERS
+from llm.tokens import CHARACTERS
 
 
 class Command(VerbCommand):
@@ -35,7 +35,7 @@ class Command(VerbCommand):
         parser.add_argument("--repetitions", type=int, default=1)
         parser.add_argument("--k", type=int, default=5, help="documents of a search")
         parser.add_argument("--snippet-tokens", type=int, default=2048)
-        parser.add_argument("--tokenizer", choices=TOKENIZERS, default=TOKENIZERS[0])
+        parser.add_argument("--tokenizer", default=CHARACTERS)
         parser.add_argument("--documents", action="store_true", help="offer get_document as well")
         parser.add_argument("--max-iterations", type=int, default=100, help="rounds at most")
         parser.add_argument("--guest", default="", help="open a run for an agent from outside")

@@ -8,7 +8,7 @@ from corpus.computing import searching
 from corpus.computing import services as computing
 from corpus.models import Benchmark, RankedList, RerankRun, RetrievalRun
 from corpus.reranking.services import role_of, start_rerank
-from corpus.reranking.tasks import RERANKINGS
+from corpus.tasks import RERANKINGS
 from llm import endpoints
 from tests.factories import make_benchmark, make_gold, make_passage, make_query
 

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from corpus.models import RankedList, RerankRun
-from corpus.reranking.tasks import RERANKINGS
+from corpus.tasks import RERANKINGS
 from kit.runs.moves import pause_run, resume_run
 from llm import endpoints
 from llm.models import Call

@@ -141,7 +141,7 @@ def test_failed_queries_alone_are_tried_again_or_kept(room, settings) -> None:
     run = driven(run)
     assert (run.status, run.report["kept_queries"]) == ("done", 2)
     assert room.order(run.run) == room.order(room.source)
-    with pytest.raises(Refused, match="is done already"):
+    with pytest.raises(Refused, match="No query of this run has failed"):
         retry_failed(run=run, actor=None)
 
 

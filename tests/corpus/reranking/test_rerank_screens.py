@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from corpus.models import RerankRun
-from corpus.reranking.tasks import RERANKINGS
+from corpus.tasks import RERANKINGS
 from llm.practice.server import serve
 from tests.corpus.reranking.room import Room
 from tests.factories import make_member

@@ -14,8 +14,8 @@ from corpus.models import (
     RetrievalRun,
     RunComputation,
 )
+from corpus.tasks import EXPANSIONS
 from corpus.wordings import services as verbs
-from corpus.wordings.tasks import EXPANSIONS
 from kit.errors import Refused
 from kit.models import Event
 from llm import endpoints

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from corpus.models import ExpansionRound, ExpansionRun
+from corpus.tasks import EXPANSIONS
 from corpus.wordings import services as verbs
-from corpus.wordings.tasks import EXPANSIONS
 from kit.runs.moves import pause_run, resume_run
 from llm import endpoints
 from tests.corpus.reranking.room import Room, make_room

@@ -6,7 +6,9 @@ import pytest
 
 from corpus.wordings import asking
 from corpus.wordings.asking import Settings, Shown, pick, prompt_for, query_of
-from llm.prompts import CHARACTERS, WORDS, cut, token_count
+from llm.profiles import known
+from llm.tokens import CHARACTERS, WORDS, cut, token_count
+from llm.wire import written
 
 KEY = b"server key"
 QEXPAND = Settings("qexpand", passages=2)
@@ -100,6 +102,18 @@ def test_material_stands_in_fences_that_it_cannot_close() -> None:
 def test_prompts_say_what_the_protocol_asks(name, words) -> None:
     text = asking.prompt_of(name).user
     assert all(each in text for each in words)
+
+
+def test_without_reasoning_the_answer_begins_behind_a_closed_block_of_thoughts() -> None:
+    made = prompt_for("q", shown("a"), "", QEXPAND, KEY)
+    plain = asking.request_of(made, QEXPAND)
+    free = asking.request_of(made, replace(QEXPAND, reasoning_free=True))
+    begun = {"role": "assistant", "content": "<think>\n\n</think>\n\n"}
+    assert (free.messages, plain.messages[-1]["role"]) == ((*plain.messages, begun), "user")
+    _, body = written(free, known("any"))
+    assert body["messages"][-1] == begun
+    assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
+    assert "continue_final_message" not in written(plain, known("any"))[1]
 
 
 def test_samples_and_repeats_are_different_calls() -> None:

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from corpus.models import ExpansionRun
-from corpus.wordings.tasks import EXPANSIONS
+from corpus.tasks import EXPANSIONS
 from llm.practice.server import serve
 from tests.corpus.reranking.room import Room, make_room
 from tests.factories import make_member

@@ -15,8 +15,9 @@ from evaluation.agents.protocol.tools import (
     ToolSettings,
     definitions,
 )
-from llm.prompts import CHARACTERS, WORDS, cut
+from kit.errors import Refused
 from llm.requests import Reply, Request
+from llm.tokens import CHARACTERS, WORDS, cut
 
 KEY = b"server key"
 TEXTS = {f"d{number}": f"Text of document {number}." for number in range(12)}
@@ -152,7 +153,7 @@ def test_snippets_are_cut_by_a_named_tokenizer(tokenizer, tokens, expected) -> N
 
 
 def test_an_unknown_tokenizer_is_refused() -> None:
-    with pytest.raises(ValueError, match="no tokenizer 'gpt'"):
+    with pytest.raises(Refused, match="no tokenizer 'gpt'"):
         cut("a", 1, "gpt")
 
 

@@ -80,10 +80,13 @@ def test_the_api_does_what_the_screens_do(room, admin, settings) -> None:
     told = admin.get(f"{there}{run.pk}/").json()
     assert (told["status"], len(told["steps"])) == ("done", 2)
     means = admin.get(f"{there}{run.pk}/means/").json()
-    assert [row[0]["value"] for row in means["rows"]] == ["retriever", "expanded", "pointwise"]
-    assert means["rows"][-1][3]["value"] == pytest.approx(0.416)
+    assert [row[0]["value"] for row in means["rows"]] == [
+        *("retriever", "expanded", "pointwise", "oracle of the first 100"),
+    ]
+    assert means["rows"][-2][3]["value"] == pytest.approx(0.416)
     assert [each["name"] for each in admin.get(f"{there}grid/").json()] == [
         "grid",
+        "reranked",
         "helped",
         "printed",
         "anew",
@@ -91,3 +94,24 @@ def test_the_api_does_what_the_screens_do(room, admin, settings) -> None:
     worded = admin.get(f"/api/b/ranked/queries/{room.first.pk}/wordings/").json()
     assert {run["name"] for each in worded for run in each["runs"]} >= {"DIVER (v1), expanded"}
     assert admin.get(there).json()["count"] == 1
+
+
+def test_a_reranking_has_its_retriever_and_oracle_on_its_page_in_the_api_and_as_csv(
+    room, admin
+) -> None:
+    run = room.run("pointwise", name="Pointwise")
+    page, there = f"/b/ranked/reranks/{run.pk}/", f"/api/b/ranked/rerank-runs/{run.pk}/means/"
+    assert f"{page}means/" in admin.get(page).content.decode()
+    assert admin.get(there).json()["rows"][0][2]["value"] is None
+    call_command("leaderboard", "ranked")
+    rows = admin.get(there).json()["rows"]
+    assert [row[0]["value"] for row in rows] == [
+        *("retriever alone", "Pointwise", "oracle of the first 100"),
+    ]
+    assert rows[-1][2]["value"] == 1.0
+    assert "oracle of the first 100" in one_line(admin.get(f"{page}means/"))
+    for url in (f"{page}means.csv", "/b/ranked/pipelines/reranked.csv"):
+        lines = b"".join(admin.get(url)).decode().splitlines()  # type: ignore[arg-type]
+        assert "Pointwise" in "".join(lines), url
+    assert lines[0] == "reranking,retriever,first,retriever alone,nDCG@10,oracle"
+    assert admin.get("/b/ranked/pipelines/none.csv").status_code == 404

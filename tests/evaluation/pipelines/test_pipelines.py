@@ -2,13 +2,14 @@
 
 import json
 from decimal import Decimal
+from math import log2
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from corpus.models import ExpansionRun, RerankRun, RetrievalRun, RunComputation
-from corpus.wordings.tasks import EXPANSIONS
+from corpus.models import ExpansionRun, RankedList, RerankRun, RetrievalRun, RunComputation
+from corpus.tasks import EXPANSIONS
 from evaluation.leaderboard.services import leaderboard_of
 from evaluation.pipelines import grid
 from evaluation.pipelines import services as verbs
@@ -106,7 +107,8 @@ def test_the_grid_holds_the_means_of_the_leaderboard(room) -> None:
     table = grid.our_grid(sheet)
     assert table.header == ("method", "BM25")
     assert table.rows[0][0].value == grid.AS_IT_IS
-    assert sorted(row[1].value for row in table.rows) == sorted(means.values())
+    made = [row[1].value for row in table.rows if "oracle" not in row[0].value]
+    assert sorted(made) == sorted(means.values())
     assert [row[1].best for row in table.rows].count(True) == 1
     helped = {each.run.name: each for each in grid.helped_of(sheet)}
     last = helped["DIVER (v1)"]
@@ -117,6 +119,49 @@ def test_the_grid_holds_the_means_of_the_leaderboard(room) -> None:
     ((run, value, gain),) = found["DIVER (v1), expanded"]
     assert run.name == "DIVER (v1), expanded"
     assert gain == pytest.approx(value - means["BM25"])
+
+
+def test_oracle_and_retriever_alone_stand_beside_every_reranking(
+    room,
+) -> None:
+    """The only gold passage, b1, is the second of four: nDCG 1 / log2 3, and 1 for the oracle of
+    the first two; that of the first one alone has nothing to put first."""
+    RankedList.objects.filter(run=room.source, query=room.first).update(
+        pids=["b2", "b1", "b4", "b3"], scores=[4.0, 3.0, 2.0, 1.0]
+    )
+    for depth, mix in ((2, "alone"), (1, "interpolate")):
+        room.run("pointwise", name=f"first {depth}", depth=depth, mix=mix)
+    first = RerankRun.objects.get(name="first 2")
+    merged = room.run("merge", name="merged", depth=2, source=first.run, second=room.source)
+    assert [row[2].value for row in grid.rerank_means(merged, None).rows] == [None] * 5
+    call_command("leaderboard", "ranked")
+    sheet = ScoreSheet.objects.get()
+    alone, reranked = 1 / log2(3), {line.run.name: line.mean for line in
+                                   leaderboard_of(sheet, view="base").lines}  # fmt: skip
+    told = [[cell.value for cell in row] for row in grid.reranked_table(sheet).rows]
+    assert told == [
+        ["first 1", "BM25", 1, pytest.approx(alone), reranked["first 1"], 0.0],
+        ["first 2", "BM25", 2, pytest.approx(alone), reranked["first 2"], 1.0],
+        ["merged", "BM25", 2, pytest.approx(alone), reranked["merged"], 1.0],
+    ]
+    named = {row[0].value: row[1].value for row in grid.our_grid(sheet).rows}
+    assert {name: mean for name, mean in named.items() if "oracle" in name} == {
+        f"{grid.AS_IT_IS}, oracle of the first 1": 0.0,
+        f"{grid.AS_IT_IS}, oracle of the first 2": 1.0,
+        f"{grid.AS_IT_IS}, oracle of the first 100": 1.0,
+        f"{grid.AS_IT_IS}, pointwise, oracle of the first 2": 1.0,
+    }
+    rows = [[cell.value for cell in row] for row in grid.rerank_means(merged, sheet).rows]
+    assert [row[:3] for row in rows] == [
+        ["retriever alone", "BM25", pytest.approx(alone)],
+        ["first 2", "first 2", reranked["first 2"]],
+        ["BM25", "BM25", pytest.approx(alone)],
+        ["merged", "merged", reranked["merged"]],
+        ["oracle of the first 2", "first 2", 1.0],
+    ]
+    # A sheet of before: it has none.
+    sheet.boards.pop("oracles")
+    assert grid.reranked_table(sheet).rows[0][5].value is None
 
 
 def test_a_step_that_fails_pauses_the_pipeline_until_it_is_resumed(room, settings) -> None:

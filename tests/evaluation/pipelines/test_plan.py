@@ -2,10 +2,10 @@
 
 import pytest
 
-from evaluation.pipelines.grid import printed_of
+from evaluation.pipelines.grid import _printed
 from evaluation.pipelines.plan import PRESETS, RETRIEVER, steps_of
 from evaluation.pipelines.plan import printed_of as place_of
-from evaluation.pipelines.views import _printed
+from evaluation.pipelines.printed import printed_of
 
 
 def kinds(preset: str, *, is_bm25: bool = False) -> list[str]:

@@ -137,8 +137,17 @@ def test_what_was_taken_for_its_label_is_left_out_once_no_label_stands(
 
 
 def test_the_mixture_counts_each_text_once(run, tmp_path) -> None:
-    report = export_training(run=run, folder=tmp_path / "out", format="sentence-transformers")
+    given: dict[str, Any] = {"run": run, "format": "sentence-transformers", "tokenizer": "words"}
+    report = export_training(folder=tmp_path / "out", **given)
     assert report == lines(tmp_path / "out" / "mixture.json")[0]
+    # "Does mulch keep garden soil moist in summer?" and "How do actors send messages?"
+    assert report["lengths"]["query"] == {"mean": 6.5, "median": 6.5, "most": 8}
+    bad = [len(each.split()) for each in (TEXTS["b4"] or "", ASIDE, "Messages are typed.")]
+    assert report["lengths"]["negative"]["most"] == max(bad)
+    assert report["lengths"]["negative"]["median"] == sorted(bad)[1]
+    assert "length in tokens (words)" in (tmp_path / "out" / "README.md").read_text()
+    with pytest.raises(Refused, match="no tokenizer 'x'"):
+        export_training(folder=tmp_path / "none", **given | {"tokenizer": "x"})
     # b1, b4, a page and an aside; of the other query p1 and a page, and p2 (its aside is rejected).
     assert report["queries"] == {"biology": 1, "pony": 1}
     assert report["domains"] == [
