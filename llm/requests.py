@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Self, TypeAlias
@@ -127,6 +127,36 @@ class Request:
         }
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+@dataclass(frozen=True)
+class TextsRequest(Request):
+    """A request about texts that stand in the corpus, one in each message; the ledger names them by
+    their hashes, since twice is too much. Nothing is written by the model."""
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts, in order."""
+        return [each["content"] for each in self.messages]
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        given = (text.encode("utf-8", "surrogatepass") for text in self.texts)
+        hashes = [hashlib.sha256(each).hexdigest() for each in given]
+        return {"texts_sha256": hashes, "schema_name": self.schema_name, **self.schema}
+
+    @classmethod
+    def of(cls, role: str, endpoint: str, model: str, texts: Iterable[str], **schema: Any) -> Self:
+        """The request in that role, whose `schema` is what else it says."""
+        return cls(
+            endpoint=endpoint,
+            role=role,
+            model=model,
+            messages=tuple({"role": "user", "content": text} for text in texts),
+            schema_name=role,
+            schema=schema,
+            max_tokens=0,  # its answer costs nothing
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ answer there only), and embeddings; llm/reranking.py has the shapes of rerank se
 
 import json
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
 import numpy as np
@@ -47,11 +47,12 @@ def read(answer: Any, request: Request, profile: Profile, *, elapsed_s: float) -
     Raises Transient for a 200 that is no such answer, such as a proxy's error page or an empty
     list of choices: asked again, the same endpoint usually answers. It may have been paid for.
     """
-    kind, reader = "chat completion", _read_chat
+    kind = "chat completion"
+    reader: Callable[[Any, Any, float], Reply] = _read_chat
     if isinstance(request, EmbeddingRequest):
         kind, reader = "list of vectors, one for each text", _read_vectors
     elif isinstance(request, reranking.RerankRequest):
-        kind, reader = "list of scores, one for each document", _read_scores
+        kind, reader = "list of scores, one for each document", reranking.read
     elif profile.api == "responses":
         kind, reader = "response", _read_response
     try:
@@ -202,11 +203,6 @@ def _read_vectors(answer: Any, request: Request, elapsed_s: float) -> Reply:
     usage = answer.get("usage")
     counted = {"completion_tokens": 0, **usage} if isinstance(usage, Mapping) else None
     return Reply(pack(vectors), _usage(counted, "prompt", "completion"), elapsed_s)
-
-
-def _read_scores(answer: Any, request: Request, elapsed_s: float) -> Reply:
-    assert isinstance(request, reranking.RerankRequest)  # its only caller
-    return Reply(*reranking.read(answer, request), elapsed_s)
 
 
 def _vector(given: Any) -> npt.NDArray[np.float32]:
