@@ -59,11 +59,8 @@ class ChunkPump(Pump[GroupJob, GroupJob]):
 
     async def work(self, item: GroupJob, gateways: Gateways) -> GroupJob:
         """Clean each text, and cut the long ones."""
-        try:
-            for each in item.items:
-                item.made += await self._cut(each, item.tally, gateways)
-        except LLMError as error:
-            item.failure = error
+        for each in item.items:
+            item.made += await self._cut(each, item.tally, gateways)
         return item
 
     def store(self, results: Sequence[GroupJob]) -> int:
