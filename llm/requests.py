@@ -12,6 +12,8 @@ EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
 
 # Why an answer ended: cut off by its longest length, or not given at all.
 LENGTH: Final = "length"
+# More than any model reads or writes.
+_MOST_COUNTED: Final = 10_000_000
 REFUSALS: Final = frozenset({"refusal", "content_filter"})
 
 Message: TypeAlias = dict[str, Any]
@@ -157,6 +159,15 @@ class TextsRequest(Request):
             schema=schema,
             max_tokens=0,  # its answer costs nothing
         )
+
+
+def count(value: Any) -> int:
+    """Tokens or units as an endpoint counted them; raises ValueError, or what `int` raises, for
+    what is no count."""
+    number = int(value)
+    if not 0 <= number <= _MOST_COUNTED:
+        raise ValueError("That is no count.")
+    return number
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from llm.requests import Reply, TextsRequest, Usage
+from llm.requests import Reply, TextsRequest, Usage, count
 
 PATH: Final = "/rerank"
 JINA, COHERE_1, COHERE_2, TEI, VOYAGE = WIRES = ("jina", "cohere-1", "cohere-2", "tei", "voyage")
@@ -26,7 +26,6 @@ BATCH: Final = 100
 TEI_BATCH: Final = 32
 # Cohere counts a document of more than 500 tokens, the query's among them, as several.
 _BYTES_PER_CHUNK: Final = 200
-_MOST_UNITS: Final = 10_000_000
 
 
 class RerankRequest(TextsRequest):
@@ -91,10 +90,8 @@ def _counted(answer: Mapping[str, Any], wire: str) -> Usage | None:
     """Units of the price: search units of Cohere, else tokens; None where there is no count."""
     try:
         if wire in _COHERE:
-            units = int(answer["meta"]["billed_units"]["search_units"])
-        else:
-            usage = answer["usage"]
-            units = int(usage.get("total_tokens", usage.get("prompt_tokens")))
+            return Usage(count(answer["meta"]["billed_units"]["search_units"]))
+        usage = answer["usage"]
+        return Usage(count(usage.get("total_tokens", usage.get("prompt_tokens"))))
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return None
-    return Usage(units) if 0 <= units <= _MOST_UNITS else None

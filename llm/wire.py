@@ -19,12 +19,10 @@ from llm.embeddings import LITTLE, EmbeddingRequest, pack
 from llm.errors import ErrorClass, Transient
 from llm.parsing import storable
 from llm.profiles import Profile, messages_for
-from llm.requests import LENGTH, Message, Reply, Request, ToolCall, Usage
+from llm.requests import LENGTH, Message, Reply, Request, ToolCall, Usage, count
 
 _TOP_LOGPROBS: Final = 5
 _CALLED: Final = ("name", "arguments")
-# More than any model reads or writes: a larger number is no count.
-_MOST_TOKENS: Final = 10_000_000
 _MOST_DIMENSIONS: Final = 65_536
 
 
@@ -227,19 +225,12 @@ def _usage(usage: Any, read: str, wrote: str) -> Usage | None:
     def detail(of: str, name: str) -> int:
         # Many endpoints leave details out or send them as null.
         details = usage.get(f"{of}_tokens_details")
-        return _count((isinstance(details, Mapping) and details.get(name)) or 0)
+        return count((isinstance(details, Mapping) and details.get(name)) or 0)
 
     try:
-        counted = _count(usage[f"{read}_tokens"])
+        counted = count(usage[f"{read}_tokens"])
         cached = min(counted, detail(read, "cached_tokens"))
-        said, thought = _count(usage[f"{wrote}_tokens"]), detail(wrote, "reasoning_tokens")
+        said, thought = count(usage[f"{wrote}_tokens"]), detail(wrote, "reasoning_tokens")
         return Usage(counted, cached, said, thought)
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
-
-
-def _count(value: Any) -> int:
-    number = int(value)
-    if not 0 <= number <= _MOST_TOKENS:
-        raise ValueError("That is no number of tokens.")
-    return number

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from django import forms
 from django.apps import apps
@@ -221,9 +221,17 @@ class AskingRun(PayingRun):
     pause_reason = models.TextField(blank=True, default="")
     # What a person said of it; null: by its size (kit/runs/turns.py).
     priority = models.PositiveSmallIntegerField(null=True, choices=Priority.choices)
+    # What it works on: rows with a `state`.
+    items_name: ClassVar[str] = "items"
 
     class Meta:
         abstract = True
+        ordering = ["-pk"]
+
+    def waiting_items(self) -> QuerySet[Any]:
+        """Those that have no outcome yet."""
+        rows: QuerySet[Any] = getattr(self, self.items_name).filter(state="waiting")
+        return rows
 
     @property
     def asked(self) -> list[tuple[str, str]]:
