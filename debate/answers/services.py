@@ -114,11 +114,6 @@ class Job:
     written: CheckedAnswer | None = None
     failure: LLMError | None = None
 
-    @property
-    def pk(self) -> int:
-        """The row's key."""
-        return self.row.pk
-
 
 def read_jobs(items: QuerySet[AnswerItem]) -> list[Job]:
     """These waiting queries with their aspects and passages as they are now."""
@@ -135,9 +130,9 @@ def store_outcomes(*, run: AnswerRun, outcomes: Sequence[Job]) -> int:
     """Write a group of outcomes, in the caller's transaction; how many are the first of theirs."""
     # In one order, before any of them: whoever else writes here waits, and nobody in a circle.
     lock_queries([each.row.query_id for each in outcomes])
-    waiting = run.waiting_items().filter(pk__in=[each.pk for each in outcomes])
+    waiting = run.waiting_items().filter(pk__in=[each.row.pk for each in outcomes])
     still = set(waiting.values_list("pk", flat=True))
-    ended = {each.pk: each for each in reversed(outcomes) if each.pk in still}
+    ended = {each.row.pk: each for each in reversed(outcomes) if each.row.pk in still}
     for outcome in ended.values():
         _store(run, outcome)
     return len(ended)
