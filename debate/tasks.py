@@ -5,7 +5,6 @@ Each leads a run for a turn, or helps who leads it; harmless when delivered twic
 
 from contextlib import suppress
 
-from celery import shared_task
 from django.db import transaction
 
 from debate.answers.services import AnswerPump
@@ -18,30 +17,6 @@ from debate.runs.pump import Pump
 from debate.trials.services import TrialPump, start_adversarial_trial
 from kit.errors import Refused
 from llm.drives import Drive
-
-
-@shared_task(name=DebateRun.task_name)
-def run_debates(run_id: int) -> None:
-    """Take part in a debate run."""
-    DEBATES.take_part(run_id)
-
-
-@shared_task(name=Trial.task_name)
-def run_trial(trial_id: int) -> None:
-    """Take part in a trial of a prompt or of adversarial passages."""
-    TRIALS.take_part(trial_id)
-
-
-@shared_task(name=HintRun.task_name)
-def write_hints(run_id: int) -> None:
-    """Take part in a hint run."""
-    HINTS.take_part(run_id)
-
-
-@shared_task(name=AnswerRun.task_name)
-def write_answers(run_id: int) -> None:
-    """Take part in an answer run."""
-    ANSWERS.take_part(run_id)
 
 
 def close_run(run: DebateRun) -> None:
@@ -76,10 +51,8 @@ def _check_itself(run: DebateRun) -> None:
 
 
 DEBATES = Drive(DebateRun, work=Pump.take_groups, close=close_run)
-TRIALS = Drive(
-    Trial, work=TrialPump.take_groups, close=Trial.finish, related=("run__benchmark", "prompt")
-)
-HINTS = Drive(
-    HintRun, work=HintPump.take_groups, close=HintRun.finish, related=("panel__benchmark",)
-)
-ANSWERS = Drive(AnswerRun, work=AnswerPump.take_groups, close=AnswerRun.finish)
+TRIALS = Drive(Trial, work=TrialPump.take_groups, related=("run__benchmark", "prompt"))
+HINTS = Drive(HintRun, work=HintPump.take_groups, related=("panel__benchmark",))
+ANSWERS = Drive(AnswerRun, work=AnswerPump.take_groups)
+run_debates, run_trial = DEBATES.task(), TRIALS.task()
+write_hints, write_answers = HINTS.task(), ANSWERS.task()

@@ -65,12 +65,9 @@ def _stop_paying(columns_of: Callable[[str], Collection[str]], **_: Any) -> int:
 
 
 def _open_calls() -> Iterator[tuple[dict[str, str], float]]:
-    """By state; the index holds these rows only."""
     from llm.models import Call
 
-    # In so many words: SQLite takes an index of some rows for none but values that it is shown.
-    is_open = "status IN ('intent', 'possibly_paid')"
-    rows = Call.objects.extra(where=[is_open]).order_by().values_list("status")  # noqa: S610
+    rows = Call.objects.unanswered().order_by().values_list("status")
     for status, count in rows.annotate(n=Count("*")):  # of rows: the index has no more
         yield {"status": status}, count
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from celery import shared_task
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError
 
@@ -42,7 +43,7 @@ class Drive(Generic[RunT]):
 
     model: type[RunT]
     work: Callable[[Share[RunT]], None]
-    close: Callable[[RunT], None]
+    close: Callable[[RunT], None] = TrackedRun.finish
     plan: Callable[[RunT], None] = cut
     related: tuple[str, ...] = ("benchmark",)
 
@@ -60,6 +61,15 @@ class Drive(Generic[RunT]):
             with contextlib.suppress(BrokerAway, DatabaseError):
                 for model, pk, *_ in due_runs(shared=True)[:1]:
                     wake_workers(model.task_name, pk)
+
+    def task(self) -> Any:
+        """The task by which workers are told of a run that is due."""
+
+        @shared_task(name=self.model.task_name)
+        def take_part(run_id: int) -> None:
+            self.take_part(run_id)
+
+        return take_part
 
     def drive(
         self,

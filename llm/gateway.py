@@ -1,8 +1,7 @@
 """The one way to ask a model: replay, write down, send, retry, write down again.
 
-No transaction spans a call. Before an attempt is sent its intent is committed, together
-with the reservation of what it can cost at most. A reply is handed out only after its settlement
-is committed.
+No transaction spans a call. Before an attempt is sent its intent is committed, together with the
+reservation of what it can cost at most; a reply is handed out after its settlement is committed.
 """
 
 import asyncio
@@ -127,11 +126,10 @@ class Gateways:
         """The answer to the request: from the ledger if it was ever paid for, else by a call.
 
         Whoever asks the same meanwhile shares the one call. An answer that was cut off at its
-        longest length is asked for once more with twice of it. Raises SettingsError
-        before anything is written; Permanent at once, or where the second answer is
-        cut off too, Refusal where the model would not answer, the last Transient when the
-        attempts are used up, Outage when the endpoint answers nobody, and OverBudget when nothing
-        may be sent any more.
+        longest length is asked for once more with twice of it. Raises SettingsError before anything
+        is written; Permanent at once, or where the second answer is cut off too, Refusal where the
+        model would not answer, the last Transient when the attempts are used up, Outage when the
+        endpoint answers nobody, and OverBudget when nothing may be sent any more.
         """
         line = self._lines.get(request.endpoint) or await self._open(request.endpoint)
         if self._is_limited:
@@ -203,16 +201,11 @@ class Gateways:
     async def _complete(self, line: _Line, request: Request, subject: str) -> Reply:
         if (found := await self._look_ups.put(request.key)) is not None:
             return found
-        today = datetime.now(UTC).date()
-        price = self._prices.find(line.endpoint, request.model, on=today)
-        intent = Intent(
-            request,
-            subject,
-            practice=line.endpoint.is_practice,
-            account_id=self._account_id,
-            price=price,
-            bound=price.bound(request) if price else None,
-        )
+        today, endpoint = datetime.now(UTC).date(), line.endpoint
+        price = self._prices.find(endpoint, request.model, on=today)
+        bound = price.bound(request) if price else None
+        payer = self._account_id
+        intent = Intent(request, subject, endpoint.is_practice, payer, price, bound)
         attempt, signs = 1, 0
         while True:
             try:

@@ -94,11 +94,15 @@ class CallQuerySet(models.QuerySet["Call"]):
         """Paid for and answered: what a replay takes its answer from."""
         return self.filter(status=Call.Status.ANSWERED)
 
-    def under_way(self) -> Self:
-        """Calls that somebody waits for, as far as is known."""
+    def unanswered(self) -> Self:
+        """Calls without an answer that may have been paid for, by the index that has no others."""
         # In so many words: SQLite takes an index of some rows for none but values that it is shown.
         shown = ["llm_call.status IN ('intent', 'possibly_paid')"]
-        return self.filter(status=Call.Status.INTENT).extra(where=shown)  # type: ignore[return-value]  # noqa: S610
+        return self.extra(where=shown)  # type: ignore[return-value]  # noqa: S610
+
+    def under_way(self) -> Self:
+        """Calls that somebody waits for, as far as is known."""
+        return self.unanswered().filter(status=Call.Status.INTENT)
 
     def about(self, subject: str) -> "CallQuerySet":
         """The calls of a subject and of what lies under it: "debate:12" finds "debate:12:r1:A"."""

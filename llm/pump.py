@@ -11,6 +11,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -142,7 +143,13 @@ class Pump(ABC, Generic[ItemT, ResultT]):
 
     @abstractmethod
     async def work(self, item: ItemT, gateways: Gateways) -> ResultT:
-        """Carry one item to its result."""
+        """Carry one item to its result. An LLMError is a result, too."""
+
+    def failed(self, item: ItemT, error: LLMError) -> ResultT:
+        """The result of an item, a dataclass, whose call had no answer."""
+        job: Any = item
+        found: ResultT = replace(job, failure=error)
+        return found
 
     @abstractmethod
     def store(self, results: Sequence[ResultT]) -> int:
@@ -275,6 +282,8 @@ class Pump(ABC, Generic[ItemT, ResultT]):
     async def _work(self, group: RunGroup, item: ItemT, gateways: Gateways) -> None:
         try:
             result = await self.work(item, gateways)
+        except LLMError as error:
+            result = self.failed(item, error)
         finally:
             self._places.release()
         if result.failure and result.failure.halts:

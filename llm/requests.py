@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Self, TypeAlias
@@ -12,6 +12,8 @@ EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
 
 # Why an answer ended: cut off by its longest length, or not given at all.
 LENGTH: Final = "length"
+# More than any model reads or writes.
+_MOST_COUNTED: Final = 10_000_000
 REFUSALS: Final = frozenset({"refusal", "content_filter"})
 
 Message: TypeAlias = dict[str, Any]
@@ -127,6 +129,45 @@ class Request:
         }
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+@dataclass(frozen=True)
+class TextsRequest(Request):
+    """A request about texts that stand in the corpus, one in each message; the ledger names them by
+    their hashes, since twice is too much. Nothing is written by the model."""
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts, in order."""
+        return [each["content"] for each in self.messages]
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        given = (text.encode("utf-8", "surrogatepass") for text in self.texts)
+        hashes = [hashlib.sha256(each).hexdigest() for each in given]
+        return {"texts_sha256": hashes, "schema_name": self.schema_name, **self.schema}
+
+    @classmethod
+    def of(cls, role: str, endpoint: str, model: str, texts: Iterable[str], **schema: Any) -> Self:
+        """The request in that role, whose `schema` is what else it says."""
+        return cls(
+            endpoint=endpoint,
+            role=role,
+            model=model,
+            messages=tuple({"role": "user", "content": text} for text in texts),
+            schema_name=role,
+            schema=schema,
+            max_tokens=0,  # its answer costs nothing
+        )
+
+
+def count(value: Any) -> int:
+    """Tokens or units as an endpoint counted them; raises ValueError, or what `int` raises, for
+    what is no count."""
+    number = int(value)
+    if not 0 <= number <= _MOST_COUNTED:
+        raise ValueError("That is no count.")
+    return number
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,13 @@ a price, a limit. All wires are one POST to `/rerank` behind the endpoint's addr
 - `voyage`: Voyage's API; counted in tokens
 """
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-from llm.requests import Request, Usage
+from llm.requests import Reply, TextsRequest, Usage, count
 
-ROLE: Final = "rerank"
 PATH: Final = "/rerank"
 JINA, COHERE_1, COHERE_2, TEI, VOYAGE = WIRES = ("jina", "cohere-1", "cohere-2", "tei", "voyage")
 _COHERE: Final = (COHERE_1, COHERE_2)
@@ -29,22 +26,15 @@ BATCH: Final = 100
 TEI_BATCH: Final = 32
 # Cohere counts a document of more than 500 tokens, the query's among them, as several.
 _BYTES_PER_CHUNK: Final = 200
-_MOST_UNITS: Final = 10_000_000
 
 
-@dataclass(frozen=True)
-class RerankRequest(Request):
-    """A request for scores; the first message is the query, each other one a document."""
+class RerankRequest(TextsRequest):
+    """A request for scores; the first text is the query, each other one a document."""
 
     @property
     def wire(self) -> str:
         """How it is written."""
         return str(self.schema["wire"])
-
-    @property
-    def texts(self) -> list[str]:
-        """The query, then the documents."""
-        return [each["content"] for each in self.messages]
 
     @property
     def most_counted(self) -> int | None:
@@ -54,32 +44,12 @@ class RerankRequest(Request):
         sizes = (len(each.encode("utf-8", "surrogatepass")) for each in self.texts[1:])
         return math.ceil(sum(1 + size // _BYTES_PER_CHUNK for size in sizes) / BATCH)
 
-    @property
-    def stored(self) -> dict[str, Any]:
-        """The texts by their hashes: they stand in the corpus."""
-        given = (text.encode("utf-8", "surrogatepass") for text in self.texts)
-        hashes = [hashlib.sha256(each).hexdigest() for each in given]
-        return {"texts_sha256": hashes, "schema_name": self.schema_name, **self.schema}
-
 
 def rerank_request(
-    *,
-    endpoint: str,
-    model: str,
-    wire: str,
-    query: str,
-    documents: Sequence[str],
+    *, endpoint: str, model: str, wire: str, query: str, documents: Sequence[str]
 ) -> RerankRequest:
     """Ask how well each of these documents fits the query."""
-    return RerankRequest(
-        endpoint=endpoint,
-        role=ROLE,
-        model=model,
-        messages=tuple({"role": "user", "content": text} for text in (query, *documents)),
-        schema_name=ROLE,
-        schema={"wire": wire},
-        max_tokens=0,
-    )
+    return RerankRequest.of("rerank", endpoint, model, (query, *documents), wire=wire)
 
 
 def body(request: RerankRequest) -> dict[str, Any]:
@@ -94,7 +64,7 @@ def body(request: RerankRequest) -> dict[str, Any]:
     return sent if request.wire == COHERE_2 else sent | {"return_documents": False}
 
 
-def read(answer: Any, request: RerankRequest) -> tuple[str, Usage | None]:
+def read(answer: Any, request: RerankRequest, elapsed_s: float) -> Reply:
     """The scores in the order of the documents, as `unpack` reads them, and what was counted.
 
     Raises ValueError, or what a wrong shape raises, for scores of other documents than were sent.
@@ -107,7 +77,8 @@ def read(answer: Any, request: RerankRequest) -> tuple[str, Usage | None]:
     found = [float(scores[index]) for index in range(len(scores))]
     if not all(map(math.isfinite, found)):
         raise ValueError("Those are no scores.")
-    return json.dumps(found), None if request.wire == TEI else _counted(answer, request.wire)
+    counted = None if request.wire == TEI else _counted(answer, request.wire)
+    return Reply(json.dumps(found), counted, elapsed_s)
 
 
 def unpack(text: str) -> list[float]:
@@ -119,10 +90,8 @@ def _counted(answer: Mapping[str, Any], wire: str) -> Usage | None:
     """Units of the price: search units of Cohere, else tokens; None where there is no count."""
     try:
         if wire in _COHERE:
-            units = int(answer["meta"]["billed_units"]["search_units"])
-        else:
-            usage = answer["usage"]
-            units = int(usage.get("total_tokens", usage.get("prompt_tokens")))
+            return Usage(count(answer["meta"]["billed_units"]["search_units"]))
+        usage = answer["usage"]
+        return Usage(count(usage.get("total_tokens", usage.get("prompt_tokens"))))
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return None
-    return Usage(units) if 0 <= units <= _MOST_UNITS else None

@@ -24,7 +24,7 @@ from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, WrongSetup, without_secrets
 from llm.gateway import Gateways
 from llm.models import Call, ModelProfile
-from llm.practice.completion import CHECK
+from llm.practice.rules import CHECK
 from llm.prices import table
 from llm.requests import Reply, Request, object_schema
 from llm.reranking import WIRES, rerank_request

@@ -7,7 +7,7 @@ answer there only), and embeddings; llm/reranking.py has the shapes of rerank se
 
 import json
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
 import numpy as np
@@ -19,12 +19,10 @@ from llm.embeddings import LITTLE, EmbeddingRequest, pack
 from llm.errors import ErrorClass, Transient
 from llm.parsing import storable
 from llm.profiles import Profile, messages_for
-from llm.requests import LENGTH, Message, Reply, Request, ToolCall, Usage
+from llm.requests import LENGTH, Message, Reply, Request, ToolCall, Usage, count
 
 _TOP_LOGPROBS: Final = 5
 _CALLED: Final = ("name", "arguments")
-# More than any model reads or writes: a larger number is no count.
-_MOST_TOKENS: Final = 10_000_000
 _MOST_DIMENSIONS: Final = 65_536
 
 
@@ -47,11 +45,12 @@ def read(answer: Any, request: Request, profile: Profile, *, elapsed_s: float) -
     Raises Transient for a 200 that is no such answer, such as a proxy's error page or an empty
     list of choices: asked again, the same endpoint usually answers. It may have been paid for.
     """
-    kind, reader = "chat completion", _read_chat
+    kind = "chat completion"
+    reader: Callable[[Any, Any, float], Reply] = _read_chat
     if isinstance(request, EmbeddingRequest):
         kind, reader = "list of vectors, one for each text", _read_vectors
     elif isinstance(request, reranking.RerankRequest):
-        kind, reader = "list of scores, one for each document", _read_scores
+        kind, reader = "list of scores, one for each document", reranking.read
     elif profile.api == "responses":
         kind, reader = "response", _read_response
     try:
@@ -206,11 +205,6 @@ def _read_vectors(answer: Any, request: Request, elapsed_s: float) -> Reply:
     return Reply(pack(vectors), _usage(counted, "prompt", "completion"), elapsed_s)
 
 
-def _read_scores(answer: Any, request: Request, elapsed_s: float) -> Reply:
-    assert isinstance(request, reranking.RerankRequest)  # its only caller
-    return Reply(*reranking.read(answer, request), elapsed_s)
-
-
 def _vector(given: Any) -> npt.NDArray[np.float32]:
     if isinstance(given, str):
         return np.frombuffer(b64decode(given, validate=True), LITTLE)
@@ -233,19 +227,12 @@ def _usage(usage: Any, read: str, wrote: str) -> Usage | None:
     def detail(of: str, name: str) -> int:
         # Many endpoints leave details out or send them as null.
         details = usage.get(f"{of}_tokens_details")
-        return _count((isinstance(details, Mapping) and details.get(name)) or 0)
+        return count((isinstance(details, Mapping) and details.get(name)) or 0)
 
     try:
-        counted = _count(usage[f"{read}_tokens"])
+        counted = count(usage[f"{read}_tokens"])
         cached = min(counted, detail(read, "cached_tokens"))
-        said, thought = _count(usage[f"{wrote}_tokens"]), detail(wrote, "reasoning_tokens")
+        said, thought = count(usage[f"{wrote}_tokens"]), detail(wrote, "reasoning_tokens")
         return Usage(counted, cached, said, thought)
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
-
-
-def _count(value: Any) -> int:
-    number = int(value)
-    if not 0 <= number <= _MOST_TOKENS:
-        raise ValueError("That is no number of tokens.")
-    return number

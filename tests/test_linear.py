@@ -46,8 +46,8 @@ from kit import boilerplate
 from kit.stats import reading
 from llm import errors, parsing
 from llm.endpoints import Endpoint
+from llm.practice import blocks, words
 from llm.practice import rules as practice_rules
-from llm.practice import words
 from tests.work import MOST, growth
 
 
@@ -309,8 +309,8 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "names of metrics": tried(names.read_metrics),
     "ratings": tried(rated),
     "practice: blocks": lambda text: (
-        practice_rules.read_blocks(text),
-        list(practice_rules.read_named(text)),
+        blocks.read_blocks(text),
+        list(blocks.read_named(text)),
         practice_rules.read_position(text),
     ),
     "practice: cleaning": lambda text: (

@@ -15,9 +15,7 @@ from corpus.cleaning.chunks import Chunker, Item, Vectors, requests_for
 from corpus.cleaning.rules import Row, Tally, domain_names, write
 from corpus.models import CleaningRun
 from kit.runs.models import RunGroup
-from kit.runs.sharing import Share
 from llm.embeddings import unpack
-from llm.endpoints import Endpoint
 from llm.errors import LLMError, Pauses
 from llm.gateway import Gateways
 from llm.pump import Pump
@@ -33,23 +31,17 @@ class GroupJob:
     made: list[Row] = field(default_factory=list)
     failure: LLMError | None = None
 
-    @property
-    def pk(self) -> int:
-        """The group's key."""
-        return self.group.pk
-
 
 class ChunkPump(Pump[GroupJob, GroupJob]):
     """One worker's drive of its share of a DChunk run."""
 
+    run: CleaningRun
     words = ("group of texts", "groups of texts")
     embeds = True
 
-    def __init__(self, share: Share[CleaningRun], endpoint: Endpoint) -> None:
-        super().__init__(share, endpoint)
-        self.run, self.endpoint = share.run, endpoint
-        self.chunker = Chunker(share.run)
-        self.names = domain_names(share.run)
+    def prepare(self) -> None:
+        """How texts are cut."""
+        self.chunker, self.names = Chunker(self.run), domain_names(self.run)
 
     def read_group(self, group: RunGroup) -> Sequence[GroupJob]:
         """The group with its texts, unless it was written already."""
@@ -59,11 +51,8 @@ class ChunkPump(Pump[GroupJob, GroupJob]):
 
     async def work(self, item: GroupJob, gateways: Gateways) -> GroupJob:
         """Clean each text, and cut the long ones."""
-        try:
-            for each in item.items:
-                item.made += await self._cut(each, item.tally, gateways)
-        except LLMError as error:
-            item.failure = error
+        for each in item.items:
+            item.made += await self._cut(each, item.tally, gateways)
         return item
 
     def store(self, results: Sequence[GroupJob]) -> int:

@@ -71,6 +71,7 @@ class CleaningRun(AskingRun):
 
     task_name = "corpus.clean"
     noun = "cleaning"
+    items_name = "pages"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="cleaning_runs")
     source = models.ForeignKey(CorpusVersion, on_delete=models.PROTECT, related_name="cleanings")
@@ -95,9 +96,6 @@ class CleaningRun(AskingRun):
     figures = models.JSONField(default=dict)
 
     objects = CleaningRunQuerySet.as_manager()  # type: ignore[misc]
-
-    class Meta:
-        ordering = ["-pk"]
 
     def __str__(self) -> str:
         return self.name
@@ -146,10 +144,6 @@ class CleaningRun(AskingRun):
             if splitter
             else super().asked
         )
-
-    def waiting_items(self) -> models.QuerySet["CleanedPage"]:
-        """Pages that agents are not through with; a run by rules has none."""
-        return self.pages.filter(state=PageState.WAITING)
 
     @property
     def has_agents(self) -> bool:

@@ -8,20 +8,15 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from django.db.models import QuerySet
-
 from corpus.cleaning.decisions import open_of, settle_as_before
 from corpus.cleaning.models import SHARED
 from corpus.cleaning.reading import PageRead, Sites, read_pages, settings_of
 from corpus.marcus.agents import Chunk, Result, uncleaned, work_on
 from corpus.marcus.checking import PieceKey
 from corpus.marcus.parts import Aspects, Page
-from corpus.marcus.settings import Settings
 from corpus.models import CleanedPage, CleaningRun, PageState, Passage, Violation
 from corpus.versions.effective import aspects_of, gold_of
 from kit.runs.models import RunGroup
-from kit.runs.sharing import Share
-from llm.endpoints import Endpoint, fence_key
 from llm.errors import LLMError, worst
 from llm.gateway import Gateways
 from llm.models import Call
@@ -51,29 +46,30 @@ class Job:
     failure: LLMError | None = None
     replayed: set[int] = field(default_factory=set)
 
-    @property
-    def pk(self) -> int:
-        """The row's key."""
-        return self.row.pk
-
 
 class CleaningPump(Pump[Job, Job]):
     """One worker's drive of its share of a cleaning run."""
 
+    run: CleaningRun
     words = ("page", "pages")
 
-    def __init__(self, share: Share[CleaningRun], endpoint: Endpoint) -> None:
-        super().__init__(share, endpoint)
-        self.run, self.endpoint = share.run, endpoint
-        self.settings, self.key = settings_of(share.run), fence_key()
-        self.gold = gold_of(share.run.source)
-        self.aspects = aspects_of(share.run.source)
-        self.sites = Sites(share.run.source, self.gold)
+    def prepare(self) -> None:
+        """How pages are cleaned, and what of them is gold."""
+        self.settings, source = settings_of(self.run), self.run.source
+        self.gold, self.aspects = gold_of(source), aspects_of(source)
+        self.sites = Sites(source, self.gold)
 
     def read_group(self, group: RunGroup) -> Sequence[Job]:
         """Waiting pages with their texts."""
-        pages = group.within(self.run.waiting_items())
-        return read_jobs(self.run, self.settings, self.gold, self.aspects, self.sites, pages)
+        rows = list(group.within(self.run.waiting_items()).select_related("document"))
+        decided = _decisions_of(rows)
+        jobs: list[Job] = []
+        for each in read_pages(rows, self.settings, self.gold, self.aspects, self.sites):
+            each.row.digest = _digest(self.run, each, self.aspects)
+            known = decided.get(each.row.pk, {})
+            jobs.append(Job(each.row, each.page, known, each.protected, each.recurring))
+        _find_known(self.run, jobs)
+        return jobs
 
     async def work(self, item: Job, gateways: Gateways) -> Job:
         """Ask the agents about one page."""
@@ -81,7 +77,7 @@ class CleaningPump(Pump[Job, Job]):
 
         async def ask(request: Request, where: str) -> str:
             try:
-                reply = await gateways.complete(request, f"clean:{item.pk}:{where}")
+                reply = await gateways.complete(request, f"clean:{item.row.pk}:{where}")
             except LLMError as error:
                 errors.append(error)
                 raise
@@ -113,30 +109,10 @@ class CleaningPump(Pump[Job, Job]):
         shared = set(answers.exclude(account=self.run.account).values_list("pk", flat=True))
         ended = 0
         for job in results:
-            if job.pk in still:
-                still.discard(job.pk)
+            if job.row.pk in still:
+                still.discard(job.row.pk)
                 ended += _store(job, shared)
         return ended
-
-
-def read_jobs(
-    run: CleaningRun,
-    settings: Settings,
-    gold: dict[int, list[int]],
-    aspects: Aspects,
-    sites: Sites,
-    pages: QuerySet[CleanedPage],
-) -> list[Job]:
-    """These pages with their texts."""
-    rows = list(pages.select_related("document"))
-    decided = _decisions_of(rows)
-    jobs = []
-    for each in read_pages(rows, settings, gold, aspects, sites):
-        each.row.digest = _digest(run, each, aspects)
-        known = decided.get(each.row.pk, {})
-        jobs.append(Job(each.row, each.page, known, each.protected, each.recurring))
-    _find_known(run, jobs)
-    return jobs
 
 
 def _find_known(run: CleaningRun, jobs: list[Job]) -> None:
@@ -183,10 +159,10 @@ def _digest(run: CleaningRun, read: PageRead, aspects: Aspects) -> str:
 
 def _still(jobs: Sequence[Job]) -> set[int]:
     """The pages that wait, and whose decisions are those that were read with them."""
-    pages = CleanedPage.objects.filter(pk__in=[job.pk for job in jobs], state=PageState.WAITING)
+    pages = CleanedPage.objects.filter(pk__in=[job.row.pk for job in jobs], state=PageState.WAITING)
     rows = list(pages.select_for_update().order_by("pk").only("pk"))
     decided = _decisions_of(rows)
-    read = {job.pk: job.decided for job in jobs}
+    read = {job.row.pk: job.decided for job in jobs}
     return {row.pk for row in rows if decided.get(row.pk, {}) == read[row.pk]}
 
 

@@ -9,7 +9,7 @@ from corpus.computing.models import Method
 from corpus.models import Benchmark, CorpusVersion
 from corpus.versions.forms import FIELD, RunField, runs_of, version_field
 from corpus.versions.services import chosen
-from llm.endpoints import endpoint_choices
+from llm.endpoints import endpoint_field
 from llm.ledger.accounts import budget_field
 
 ABOUT = {
@@ -114,7 +114,7 @@ def _embeddings() -> dict[str, forms.Field]:
     known = settings_of(Method.EMBEDDINGS)
     prefix: dict[str, Any] = {"required": False, "max_length": known["query_prefix"].high}
     return {
-        "endpoint": forms.ChoiceField(choices=endpoint_choices("embedder")),
+        "endpoint": endpoint_field("embedder", label=None),
         "model": forms.CharField(
             max_length=int(known["model"].high),
             required=False,

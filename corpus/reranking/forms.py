@@ -9,7 +9,7 @@ from corpus.options import fields_of
 from corpus.reranking import asking
 from corpus.reranking.services import CHOICES, MIX_WORDS, SETTINGS, role_of
 from corpus.versions.forms import RunField, runs_of
-from llm.endpoints import endpoint_choices
+from llm.endpoints import endpoint_field
 from llm.ledger.accounts import budget_field
 
 ABOUT: Final = {
@@ -60,8 +60,7 @@ class RerankForm(forms.Form):
             self.fields["source"].label = "First run, such as a pointwise one"
             self.fields["second"] = RunField(runs, label="Second run, such as a listwise one")
         if role := role_of(method):
-            choices = endpoint_choices(role)
-            self.fields["endpoint"] = forms.ChoiceField(label="Model endpoint", choices=choices)
+            self.fields["endpoint"] = endpoint_field(role)
         self.fields.update(fields_of(SETTINGS[method], _WORDS, CHOICES, MIX_WORDS))
         self.fields["name"] = forms.CharField(
             max_length=190, required=False, help_text="Left empty, one is made up."

@@ -44,9 +44,6 @@ class RerankRun(AskingRun):
     )
     report = models.JSONField(default=dict)
 
-    class Meta:
-        ordering = ["-pk"]
-
     def __str__(self) -> str:
         return self.name
 
@@ -54,10 +51,6 @@ class RerankRun(AskingRun):
     def asked(self) -> list[tuple[str, str]]:
         """Its endpoint with its model; nobody where the method asks none."""
         return [(self.endpoint, self.model)] if self.endpoint else []
-
-    def waiting_items(self) -> models.QuerySet["RerankItem"]:
-        """Queries that have no order yet."""
-        return self.items.filter(state=RerankState.WAITING)
 
 
 class RerankState(models.TextChoices):

@@ -19,7 +19,7 @@ from kit.errors import Refused
 from kit.runs.models import RunStatus
 from kit.runs.moves import retry_items
 from llm.endpoints import RERANKER, Endpoint, fence_key, in_role
-from llm.ledger.accounts import asked_of, begin_asking, check_budget
+from llm.ledger.accounts import asked_of, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.requests import EFFORTS, Usage
@@ -109,31 +109,26 @@ def start_rerank(
     if not (queries := list(lists.values_list("query", flat=True))):
         raise Refused(f"{source.name} ranks nothing.", field="source")
     asked = asked_of(endpoint) if endpoint else {"calls_in_flight": settings.ASSAY_CALLS_IN_FLIGHT}
-    if endpoint:
-        check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     if method == asking.ENDPOINT:
         config["wire"] = _wire(endpoint)
     method_name = RerankMethod(method).label
     how = asked.get("model") or (second.name if second else method_name)
     label = name.strip() or f"{source.name}, {method_name.lower()}: {how}"
     is_practice = any(each.provenance.get("practice") for each in (source, second) if each)
-    with transaction.atomic():
-        run = RerankRun.objects.create(
-            benchmark=benchmark,
-            name=unused_name(label[:190], names_taken(benchmark, source)),
-            method=method,
-            source=source,
-            second=second,
-            config=config,
-            **asked | {"practice": asked.get("practice") or is_practice},
-            budget_usd=budget_usd if endpoint else None,
-            total=len(queries),
-            created_by=actor,
-        )
-        items = [RerankItem(run=run, query_id=query) for query in queries]
-        told: dict[str, Any] = {"verb": "start reranking", "method": method, "source": source.pk}
-        begin_asking(run, items, actor=actor, claimed=claimed, **told)
-    return run
+    run = RerankRun(
+        benchmark=benchmark,
+        name=unused_name(label[:190], names_taken(benchmark, source)),
+        method=method,
+        source=source,
+        second=second,
+        config=config,
+        **asked | {"practice": asked.get("practice") or is_practice},
+        budget_usd=budget_usd if endpoint else None,
+        total=len(queries),
+    )
+    items = [RerankItem(run=run, query_id=query) for query in queries]
+    said: dict[str, Any] = {"verb": "start reranking", "method": method, "source": source.pk}
+    return start_asking(run, items, actor=actor, claimed=claimed, **said)
 
 
 def checked_config(

@@ -9,7 +9,7 @@ from corpus.options import fields_of
 from corpus.versions.forms import RunField
 from corpus.wordings import asking
 from corpus.wordings.services import CHOICES, ROLE, SETTINGS, retrievers_of
-from llm.endpoints import endpoint_choices
+from llm.endpoints import endpoint_field
 from llm.ledger.accounts import budget_field
 from llm.tokens import names
 
@@ -65,9 +65,7 @@ class ExpansionForm(forms.Form):
             empty_label=None if is_needed else "none: other words alone",
             help_text="" if is_needed else "With one, its ranking of the new words is a run, too.",
         )
-        self.fields["endpoint"] = forms.ChoiceField(
-            label="Model endpoint", choices=endpoint_choices(ROLE)
-        )
+        self.fields["endpoint"] = endpoint_field(ROLE)
         self.fields.update(
             fields_of(SETTINGS[method], _WORDS, CHOICES | {"tokenizer": names()}, {})
         )

@@ -83,15 +83,8 @@ class ExpansionRun(AskingRun):
     )
     report = models.JSONField(default=dict)
 
-    class Meta:
-        ordering = ["-pk"]
-
     def __str__(self) -> str:
         return self.name
-
-    def waiting_items(self) -> models.QuerySet["ExpansionItem"]:
-        """Queries that have no other words yet."""
-        return self.items.filter(state=ExpansionState.WAITING)
 
 
 class ExpansionState(models.TextChoices):

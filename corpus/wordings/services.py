@@ -26,7 +26,7 @@ from kit.runs.models import RunStatus
 from kit.runs.moves import retry_items
 from llm import tokens
 from llm.endpoints import Endpoint, fence_key, in_role
-from llm.ledger.accounts import asked_of, begin_asking, check_budget
+from llm.ledger.accounts import asked_of, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.requests import EFFORTS, Usage
@@ -92,29 +92,25 @@ def start_expansion(
     if endpoint is None:
         raise Refused("Queries are worded by a model: choose an endpoint.", field="endpoint")
     endpoint = in_role(endpoint, ROLE)
-    model = endpoint.default_model
-    check_budget(budget_usd, [(endpoint.name, model)])
     queries = list(_queries(benchmark).values_list("pk", flat=True))
     if not queries:
         raise Refused("No query has a text yet. Import some first.")
     by_practice = retriever and retriever.provenance.get("practice")
-    label = name.strip() or f"{retriever.name + ', ' if retriever else ''}{method}: {model}"
-    with transaction.atomic():
-        run = ExpansionRun.objects.create(
-            benchmark=benchmark,
-            name=unused_name(label[:180], names_taken(benchmark, retriever)),
-            method=method,
-            retriever=retriever,
-            config=config,
-            **asked_of(endpoint) | {"practice": endpoint.is_practice or bool(by_practice)},
-            budget_usd=budget_usd,
-            total=len(queries),
-            created_by=actor,
-        )
-        items = [ExpansionItem(run=run, query_id=query) for query in queries]
-        told: dict[str, Any] = {"method": method, "retriever": retriever and retriever.pk}
-        begin_asking(run, items, actor=actor, verb="start expansion", claimed=claimed, **told)
-    return run
+    made_up = f"{retriever.name + ', ' if retriever else ''}{method}: {endpoint.default_model}"
+    label = name.strip() or made_up
+    run = ExpansionRun(
+        benchmark=benchmark,
+        name=unused_name(label[:180], names_taken(benchmark, retriever)),
+        method=method,
+        retriever=retriever,
+        config=config,
+        **asked_of(endpoint) | {"practice": endpoint.is_practice or bool(by_practice)},
+        budget_usd=budget_usd,
+        total=len(queries),
+    )
+    items = [ExpansionItem(run=run, query_id=query) for query in queries]
+    said: dict[str, Any] = {"method": method, "retriever": retriever and retriever.pk}
+    return start_asking(run, items, actor=actor, verb="start expansion", claimed=claimed, **said)
 
 
 def checked_config(method: str, options: Mapping[str, Any]) -> dict[str, Any]:

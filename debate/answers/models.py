@@ -20,15 +20,8 @@ class AnswerRun(AskingRun):
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="answer_runs")
     config = models.JSONField(default=dict)
 
-    class Meta:
-        ordering = ["-pk"]
-
     def __str__(self) -> str:
         return f"answer run {self.pk}"
-
-    def waiting_items(self) -> models.QuerySet["AnswerItem"]:
-        """Queries that have no outcome yet."""
-        return self.items.filter(state=AnswerItemState.WAITING)
 
 
 class AnswerItemState(models.TextChoices):

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotate.answers.evidence import AnswerEvidence, check, material_of, materials
@@ -30,12 +29,11 @@ from debate.answering.asking import (
 )
 from debate.models import AnswerItem, AnswerItemState, AnswerRun
 from kit.errors import Refused
-from kit.runs.models import RunGroup, begin
-from kit.runs.moves import note
-from llm.endpoints import Endpoint, fence_key, in_role
-from llm.errors import LLMError, worst
+from kit.runs.models import RunGroup
+from llm.endpoints import Endpoint, fence_key
+from llm.errors import LLMError
 from llm.gateway import Gateways
-from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
+from llm.ledger.accounts import asked_of, check_sampling, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input
 from llm.pump import Pump
@@ -65,8 +63,6 @@ def start_answers(
     if not ready:
         why = found[0].unready if len(found) == 1 else "No query is ready for an answer."
         raise Refused(why)
-    endpoint = in_role(endpoint, "answerer")
-    check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     prompt = default_prompt()
     config = {
         "temperature": temperature,
@@ -75,21 +71,17 @@ def start_answers(
         "prompt": prompt.sha256,
         "prompt_version": prompt.version,
     }
-    with transaction.atomic():
-        run = AnswerRun.objects.create(
-            benchmark=benchmark,
-            config=config,
-            **asked_of(endpoint),
-            budget_usd=budget_usd,
-            total=len(ready),
-            created_by=actor,
-        )
-        items = [AnswerItem(run=run, query=query) for query in ready]
-        AnswerItem.objects.bulk_create(items, batch_size=1000)
-        open_account(run)
-        note(run, actor, "start answers", queries=len(ready))
-        begin(run, claimed=claimed)
-    return run
+    run = AnswerRun(
+        benchmark=benchmark,
+        config=config,
+        **asked_of(endpoint, "answerer"),
+        budget_usd=budget_usd,
+        total=len(ready),
+    )
+    items = (AnswerItem(run=run, query=query) for query in ready)
+    return start_asking(
+        run, items, actor=actor, verb="start answers", claimed=claimed, queries=len(ready)
+    )
 
 
 def settings_of(run: AnswerRun) -> Settings:
@@ -122,11 +114,6 @@ class Job:
     written: CheckedAnswer | None = None
     failure: LLMError | None = None
 
-    @property
-    def pk(self) -> int:
-        """The row's key."""
-        return self.row.pk
-
 
 def read_jobs(items: QuerySet[AnswerItem]) -> list[Job]:
     """These waiting queries with their aspects and passages as they are now."""
@@ -143,9 +130,9 @@ def store_outcomes(*, run: AnswerRun, outcomes: Sequence[Job]) -> int:
     """Write a group of outcomes, in the caller's transaction; how many are the first of theirs."""
     # In one order, before any of them: whoever else writes here waits, and nobody in a circle.
     lock_queries([each.row.query_id for each in outcomes])
-    waiting = run.waiting_items().filter(pk__in=[each.pk for each in outcomes])
+    waiting = run.waiting_items().filter(pk__in=[each.row.pk for each in outcomes])
     still = set(waiting.values_list("pk", flat=True))
-    ended = {each.pk: each for each in reversed(outcomes) if each.pk in still}
+    ended = {each.row.pk: each for each in reversed(outcomes) if each.row.pk in still}
     for outcome in ended.values():
         _store(run, outcome)
     return len(ended)
@@ -227,20 +214,12 @@ class AnswerPump(Pump[Job, Job]):
         """Ask for one answer, and once more where the first cannot be taken."""
         if item.task is None:
             return item
-        errors: list[LLMError] = []
 
         async def ask(request: Request) -> tuple[str, int]:
-            try:
-                reply = await gateways.complete(request, f"{ROLE}:{item.row.query_id}")
-            except LLMError as error:
-                errors.append(error)
-                raise
+            reply = await gateways.complete(request, f"{ROLE}:{item.row.query_id}")
             return reply.text, reply.call_id
 
-        try:
-            written = await write(item.task, self.settings, key=self.key, ask=ask)
-        except LLMError:
-            return replace(item, failure=worst(errors))
+        written = await write(item.task, self.settings, key=self.key, ask=ask)
         return replace(item, written=written)
 
     def store(self, results: Sequence[Job]) -> int:

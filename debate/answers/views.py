@@ -22,7 +22,7 @@ from kit import htmx
 from kit.errors import Refused
 from kit.lists.tables import Column, Filter, Table
 from llm import endpoints
-from llm.endpoints import chosen_endpoint, endpoint_choices
+from llm.endpoints import chosen_endpoint, endpoint_field
 from llm.ledger.accounts import budget_field, effort_field
 
 LIST = Table(
@@ -59,7 +59,7 @@ class RunForm(forms.Form):
         required=False,
         help_text="What a model was asked before in the same words costs nothing again.",
     )
-    endpoint = forms.ChoiceField(label="Model endpoint")
+    endpoint = endpoint_field("answerer")
     with_weights = forms.BooleanField(
         label="Tell the model the weights", required=False, initial=True
     )
@@ -71,7 +71,6 @@ class RunForm(forms.Form):
         super().__init__(*args, **kwargs)
         names = domain_choices(benchmark)
         self.fields["domain"].choices = [("", "All"), *names]  # type: ignore[attr-defined]
-        self.fields["endpoint"].choices = endpoint_choices("answerer")  # type: ignore[attr-defined]
 
 
 @require_GET

@@ -38,9 +38,6 @@ class HintRun(AskingRun):
     prompt_sha256 = models.CharField(max_length=64)
     max_tokens = models.PositiveIntegerField(default=MAX_TOKENS)
 
-    class Meta:
-        ordering = ["-pk"]
-
     def __str__(self) -> str:
         return f"hint run {self.pk}"
 

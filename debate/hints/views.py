@@ -20,14 +20,14 @@ from kit.errors import Refused
 from kit.runs.models import OVER
 from kit.runs.moves import cancel_run, pause_run
 from llm import endpoints
-from llm.endpoints import endpoint_choices
+from llm.endpoints import endpoint_field
 from llm.ledger.accounts import budget_field
 
 
 class HintForm(forms.Form):
     """Who writes the reasons of a panel, for how much."""
 
-    endpoint = forms.ChoiceField(label="Model endpoint")
+    endpoint = endpoint_field("agents")
     model = forms.CharField(
         label="Model",
         max_length=120,
@@ -35,10 +35,6 @@ class HintForm(forms.Form):
         help_text="Left empty: the endpoint’s own.",
     )
     budget_usd = budget_field()
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["endpoint"].choices = endpoint_choices("agents")  # type: ignore[attr-defined]
 
 
 TEMPLATE = "debate/hints/hints.html"

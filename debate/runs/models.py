@@ -81,9 +81,6 @@ class DebateRun(AskingRun):
 
     objects = DebateRunQuerySet.as_manager()  # type: ignore[misc]
 
-    class Meta:
-        ordering = ["-pk"]
-
     def __str__(self) -> str:
         return self.name
 

@@ -11,7 +11,7 @@ from evaluation.agents.judging import ROLE as JUDGE_ROLE
 from evaluation.agents.protocol.judging import JudgeMode
 from evaluation.agents.services import LIMITS, MOST_ROUNDS, ROLE, retrievers
 from llm import tokens
-from llm.endpoints import endpoint_choices
+from llm.endpoints import endpoint_field
 from llm.ledger.accounts import budget_field, effort_field
 
 
@@ -44,8 +44,8 @@ class AgentForm(forms.Form):
     max_iterations = forms.IntegerField(
         label="Rounds at most, where the agent decides", initial=100
     )
-    endpoint = forms.ChoiceField(
-        label="Model endpoint", required=False, help_text="Not asked for an agent from outside."
+    endpoint = endpoint_field(
+        ROLE, required=False, help_text="Not asked for an agent from outside."
     )
     k = forms.IntegerField(label="Documents of a search", initial=5)
     snippet_tokens = forms.IntegerField(label="Tokens of a snippet", initial=2048)
@@ -60,7 +60,6 @@ class AgentForm(forms.Form):
         fields: dict[str, Any] = self.fields
         names = domain_choices(benchmark)
         fields["domain"].choices = [("", "All"), *names]
-        fields["endpoint"].choices = endpoint_choices(ROLE)
         fields["retriever"].choices = [(each.pk, each.name) for each in retrievers(benchmark)]
         fields["reasoning_effort"].initial = "medium"
         for name in ("k", "snippet_tokens", "max_iterations"):
@@ -71,7 +70,7 @@ class AgentForm(forms.Form):
 class JudgeForm(forms.Form):
     """Which model judges, how, and how often."""
 
-    endpoint = forms.ChoiceField(label="Model endpoint")
+    endpoint = endpoint_field(JUDGE_ROLE)
     mode = forms.ChoiceField(
         choices=[
             (JudgeMode.RUBRIC.value, "a score for every aspect, and quality"),
@@ -81,8 +80,3 @@ class JudgeForm(forms.Form):
     )
     repetitions = forms.IntegerField(min_value=1, max_value=MOST_REPETITIONS, initial=1)
     budget_usd = budget_field()
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        fields: dict[str, Any] = self.fields
-        fields["endpoint"].choices = endpoint_choices(JUDGE_ROLE)

@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any, Final
 
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.db.models import QuerySet
 
 from annotate.answers.evidence import answers_in
@@ -34,12 +33,12 @@ from evaluation.agents.protocol.judging import (
 )
 from evaluation.agents.reading import is_same
 from kit.errors import Refused
-from kit.runs.models import RunGroup, RunStatus, begin
-from kit.runs.moves import note, retry_items
-from llm.endpoints import Endpoint, fence_key, in_role
+from kit.runs.models import RunGroup, RunStatus
+from kit.runs.moves import retry_items
+from llm.endpoints import Endpoint, fence_key
 from llm.errors import LLMError
 from llm.gateway import Gateways
-from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
+from llm.ledger.accounts import asked_of, check_sampling, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input
 from llm.pump import Pump, carry
@@ -80,8 +79,6 @@ def start_judging(
     if not 1 <= repetitions <= MOST_REPETITIONS:
         raise Refused(f"Repetitions are 1 to {MOST_REPETITIONS}.", field="repetitions")
     check_sampling(temperature, reasoning_effort)
-    endpoint = in_role(endpoint, ROLE)
-    check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     prompt = prompt_of(JudgeMode(mode).role)
     run = JudgeRun(
         benchmark=benchmark,
@@ -97,27 +94,19 @@ def start_judging(
             # Kept where it is so: a judge of before it could be chosen is the same judge.
             **({"swapped": True} if swapped else {}),
         },
-        **asked_of(endpoint),
+        **asked_of(endpoint, ROLE),
         budget_usd=budget_usd,
-        created_by=actor,
     )
     rows = _rows_of(run, drawn)
     run.total = len(rows) * repetitions
-    with transaction.atomic():
-        run.save()
-        AnswerVerdict.objects.bulk_create(
-            [
-                AnswerVerdict(run=run, repetition=number, **row)
-                for row in rows
-                for number in range(repetitions)
-            ],
-            batch_size=1000,
-        )
-        open_account(run)
-        verb = "judge answers" if agent_run else "bridge judges" if bridge_from else "try a judge"
-        note(run, actor, verb, answers=len(rows), repetitions=repetitions)
-        begin(run, claimed=claimed)
-    return run
+    verb = "judge answers" if agent_run else "bridge judges" if bridge_from else "try a judge"
+    verdicts = (
+        AnswerVerdict(run=run, repetition=number, **row)
+        for row in rows
+        for number in range(repetitions)
+    )
+    said = {"answers": len(rows), "repetitions": repetitions}
+    return start_asking(run, verdicts, actor=actor, verb=verb, claimed=claimed, **said)
 
 
 def _rows_of(run: JudgeRun, drawn: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
@@ -195,10 +184,7 @@ class JudgePump(Pump[Job, Job]):
         if item.exam is None:
             return item
         steps = judge(item.exam, self.judge, self.key)
-        try:
-            said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
-        except LLMError as error:
-            return replace(item, failure=error)
+        said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
         return replace(item, said=said)
 
     def store(self, results: Sequence[Job]) -> int:

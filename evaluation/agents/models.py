@@ -35,9 +35,6 @@ class AgentRun(AskingRun):
     repetitions = models.PositiveSmallIntegerField(default=1)
     config = models.JSONField(default=dict)
 
-    class Meta:
-        ordering = ["-pk"]
-
     def __str__(self) -> str:
         return self.name
 
@@ -55,10 +52,6 @@ class AgentRun(AskingRun):
     def asked(self) -> list[tuple[str, str]]:
         """The agent's model; none for one from outside, whose searches alone may cost something."""
         return [] if self.is_guest else super().asked
-
-    def waiting_items(self) -> models.QuerySet["AgentItem"]:
-        """Queries that have no outcome yet."""
-        return self.items.filter(state=AgentState.WAITING)
 
 
 class AgentState(models.TextChoices):
@@ -124,6 +117,7 @@ class JudgeRun(AskingRun):
 
     task_name = "evaluation.judge_answers"
     noun = "judging"
+    items_name = "verdicts"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="judge_runs")
     agent_run = models.ForeignKey(
@@ -135,9 +129,6 @@ class JudgeRun(AskingRun):
     mode = models.CharField(max_length=14, choices=JUDGE_MODES)
     repetitions = models.PositiveSmallIntegerField(default=1)
     config = models.JSONField(default=dict)
-
-    class Meta:
-        ordering = ["-pk"]
 
     def __str__(self) -> str:
         return f"judge run {self.pk}"
@@ -152,10 +143,6 @@ class JudgeRun(AskingRun):
     def is_trial(self) -> bool:
         """Whether it tries the judge, on answers of known order."""
         return self.agent_run_id is None and self.bridge_from_id is None
-
-    def waiting_items(self) -> models.QuerySet["AnswerVerdict"]:
-        """Answers that have no outcome yet."""
-        return self.verdicts.filter(state=VerdictState.WAITING)
 
 
 class VerdictState(models.TextChoices):

@@ -19,7 +19,7 @@ from evaluation.agents.protocol.tools import SEARCH, Found, Hit, Lookup, ToolFau
 from evaluation.agents.services import settings_of
 from kit.errors import Refused
 from kit.runs.models import RunGroup
-from llm.errors import LLMError, worst
+from llm.errors import LLMError
 from llm.gateway import Gateways
 from llm.pump import Pump, carry
 from llm.requests import Reply, Request
@@ -69,25 +69,17 @@ class AgentPump(Pump[Job, Job]):
         ]
 
     async def work(self, item: Job, gateways: Gateways) -> Job:
-        """Carry one query through, and note why a call had no answer."""
-        errors: list[LLMError] = []
+        """Carry one query through."""
         steps = search_agent(item.task, self.settings, self.key)
-        try:
-            trace = await carry(steps, lambda asked: self._answer(asked, item, gateways, errors))
-        except LLMError as error:
-            return replace(item, failure=worst([*errors, error]))
+        trace = await carry(steps, lambda asked: self._answer(asked, item, gateways))
         return replace(item, trace=trace)
 
     async def _answer(
-        self, asked: Request | Lookup, item: Job, gateways: Gateways, errors: list[LLMError]
+        self, asked: Request | Lookup, item: Job, gateways: Gateways
     ) -> Reply | Found:
         if isinstance(asked, Lookup):
             return await self._look_up(asked, item, gateways)
-        try:
-            return await gateways.complete(asked, f"{asked.role}:{item.row.pk}")
-        except LLMError as error:
-            errors.append(error)
-            raise
+        return await gateways.complete(asked, f"{asked.role}:{item.row.pk}")
 
     async def _look_up(self, asked: Lookup, item: Job, gateways: Gateways) -> Found:
         """What the index holds; its fault is the tool's output, a model's ends the query."""

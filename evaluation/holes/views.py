@@ -31,7 +31,7 @@ from kit.errors import Refused
 from kit.lists.csvfile import table_response
 from kit.lists.report_tables import ReportTable
 from llm import endpoints
-from llm.endpoints import endpoint_choices
+from llm.endpoints import endpoint_field
 from llm.ledger.accounts import budget_field
 
 
@@ -102,7 +102,7 @@ class HoleDebateForm(forms.Form):
         error_messages={"required": "Choose at least one retrieval run."},
     )
     depth = forms.IntegerField(min_value=1, max_value=MAX_DEPTH, initial=10)
-    endpoint = forms.ChoiceField()
+    endpoint = endpoint_field("agents", label=None)
     budget_usd = budget_field()
 
     def __init__(
@@ -114,7 +114,6 @@ class HoleDebateForm(forms.Form):
             runs = runs.filter(corpus_version=version.key if version else None)
         self.fields["runs"].queryset = runs  # type: ignore[attr-defined]
         self.fields["runs"].initial = list(runs.values_list("pk", flat=True))
-        self.fields["endpoint"].choices = endpoint_choices("agents")  # type: ignore[attr-defined]
 
 
 @require_GET

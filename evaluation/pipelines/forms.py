@@ -11,7 +11,7 @@ from corpus.versions.forms import RunField
 from corpus.wordings import asking
 from corpus.wordings.services import ROLE, retrievers_of
 from evaluation.pipelines import plan
-from llm.endpoints import endpoint_choices
+from llm.endpoints import endpoint_field
 from llm.ledger.accounts import budget_field
 
 DEPTH = Setting(int, 100, 1, 1000)
@@ -32,12 +32,9 @@ class PipelineForm(forms.Form):
             help_text="v3 is printed with another one than v1 and v2. One that is not BM25 gets a "
             "hybrid with it.",
         )
-        self.fields["expander"] = forms.ChoiceField(
-            label="Model that expands", choices=endpoint_choices(ROLE)
-        )
-        self.fields["reranker"] = forms.ChoiceField(
-            label="Model that reranks", choices=endpoint_choices(role_of(plan.POINTWISE))
-        )
+        self.fields["expander"] = endpoint_field(ROLE, label="Model that expands")
+        role = role_of(plan.POINTWISE)
+        self.fields["reranker"] = endpoint_field(role, label="Model that reranks")
         self.fields["profile"] = forms.ChoiceField(
             choices=[(each, each) for each in asking.PROFILES],
             help_text="reference: as the released scripts do, for expansion and replies alike.",

@@ -14,7 +14,7 @@ from evaluation.rag.grading import ROLE as GRADER
 from evaluation.rag.models import HARNESSES
 from evaluation.rag.protocol.grading import REFERENCE, STRICT
 from evaluation.rag.services import LIMITS, ROLE
-from llm.endpoints import endpoint_choices
+from llm.endpoints import endpoint_field
 from llm.ledger.accounts import budget_field, effort_field
 
 
@@ -37,7 +37,7 @@ class RagForm(forms.Form):
     harness = forms.ChoiceField(choices=HARNESSES)
     k = forms.IntegerField(label="Passages", initial=10)
     domain = forms.ChoiceField(required=False)
-    endpoint = forms.ChoiceField(label="Model endpoint")
+    endpoint = endpoint_field(ROLE)
     max_tokens = forms.IntegerField(
         label="Maximum output tokens",
         required=False,
@@ -59,7 +59,6 @@ class RagForm(forms.Form):
         )
         domains = domain_choices(benchmark)
         fields["domain"].choices = [("", "All"), *domains]
-        fields["endpoint"].choices = endpoint_choices(ROLE)
         for name, (low, high) in LIMITS.items():
             fields[name].min_value, fields[name].max_value = low, high
 
@@ -83,7 +82,7 @@ class DrawForm(SampleForm):
 class GradeForm(forms.Form):
     """Who grades, and how its replies are read."""
 
-    endpoint = forms.ChoiceField(label="Model endpoint")
+    endpoint = endpoint_field(GRADER)
     profile = forms.ChoiceField(
         choices=[
             (STRICT, "strict: a doubtful reply is no grade"),
@@ -91,8 +90,3 @@ class GradeForm(forms.Form):
         ]
     )
     budget_usd = budget_field()
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        fields: dict[str, Any] = self.fields
-        fields["endpoint"].choices = endpoint_choices(GRADER)

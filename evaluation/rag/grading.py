@@ -25,13 +25,13 @@ from evaluation.rag.protocol.grading import (
 from evaluation.rag.reading import generators
 from evaluation.rag.services import truths_of
 from kit.errors import Refused
-from kit.runs.models import RunGroup, RunStatus, begin
-from kit.runs.moves import note, retry_items
+from kit.runs.models import RunGroup, RunStatus
+from kit.runs.moves import retry_items
 from kit.runs.sharing import cut
-from llm.endpoints import Endpoint, fence_key, in_role
+from llm.endpoints import Endpoint, fence_key
 from llm.errors import LLMError
 from llm.gateway import Gateways
-from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
+from llm.ledger.accounts import asked_of, check_sampling, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.pump import Pump, carry
@@ -60,32 +60,25 @@ def start_grading(
     if profile not in PROFILES:
         raise Refused(f"The profiles are {', '.join(PROFILES)}.", field="profile")
     check_sampling(temperature, reasoning_effort)
-    endpoint = in_role(endpoint, ROLE)
-    check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     total = rag_run.answers.filter(state=AnswerState.ANSWERED).count()
     if rag_run.status != RunStatus.DONE or not total:
         raise Refused("Answers are graded when their run is done, and this one is not.")
     prompt = prompt_of(role_of(Harness(rag_run.harness)))
-    with transaction.atomic():
-        run = GradeRun.objects.create(
-            benchmark=rag_run.benchmark,
-            rag_run=rag_run,
-            config={
-                "profile": profile,
-                "temperature": temperature,
-                "reasoning_effort": reasoning_effort,
-                "prompt": prompt.sha256,
-                "prompt_version": prompt.version,
-            },
-            **asked_of(endpoint),
-            budget_usd=budget_usd,
-            total=total,
-            created_by=actor,
-        )
-        open_account(run)
-        note(run, actor, "start grading", answers=total)
-        begin(run, claimed=claimed)
-    return run
+    run = GradeRun(
+        benchmark=rag_run.benchmark,
+        rag_run=rag_run,
+        config={
+            "profile": profile,
+            "temperature": temperature,
+            "reasoning_effort": reasoning_effort,
+            "prompt": prompt.sha256,
+            "prompt_version": prompt.version,
+        },
+        **asked_of(endpoint, ROLE),
+        budget_usd=budget_usd,
+        total=total,
+    )
+    return start_asking(run, actor=actor, verb="start grading", claimed=claimed, answers=total)
 
 
 def plan(run: GradeRun) -> None:
@@ -169,10 +162,7 @@ class GradePump(Pump[Job, Job]):
         if item.exam is None:
             return item
         steps = grade(item.exam, self.grader, self.key, item.row.replicate)
-        try:
-            said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
-        except LLMError as error:
-            return replace(item, failure=error)
+        said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
         return replace(item, said=said)
 
     def store(self, results: Sequence[Job]) -> int:

@@ -24,15 +24,13 @@ class RagRun(AskingRun):
 
     task_name = "evaluation.answer_queries"
     noun = "answering"
+    items_name = "answers"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="rag_runs")
     name = models.CharField(max_length=200)
     harness = models.CharField(max_length=5, choices=HARNESSES)
     k = models.PositiveSmallIntegerField(default=10)
     config = models.JSONField(default=dict)
-
-    class Meta:
-        ordering = ["-pk"]
 
     def __str__(self) -> str:
         return self.name
@@ -45,10 +43,6 @@ class RagRun(AskingRun):
             *(self.endpoint, self.model, self.harness, self.k),
             *(str(self.config.get(name)) for name in kept),
         )
-
-    def waiting_items(self) -> models.QuerySet["RagAnswer"]:
-        """Answers that have no outcome yet."""
-        return self.answers.filter(state=AnswerState.WAITING)
 
 
 class SourceKind(models.TextChoices):
@@ -141,14 +135,12 @@ class GradeRun(AskingRun):
 
     task_name = "evaluation.grade_answers"
     noun = "grading"
+    items_name = "grades"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="grade_runs")
     rag_run = models.ForeignKey(RagRun, on_delete=models.CASCADE, related_name="grade_runs")
     config = models.JSONField(default=dict)
     sheet: Any = models.JSONField(default=dict)
-
-    class Meta:
-        ordering = ["-pk"]
 
     def __str__(self) -> str:
         return f"grading {self.pk}"
@@ -160,10 +152,6 @@ class GradeRun(AskingRun):
         plain = {"profile": "strict", "temperature": 0.0, "reasoning_effort": ""}
         odd = [f"{self.config[name]}" for name in kept if self.config[name] != plain[name]]
         return ", ".join([self.model, *odd, f"prompt {self.config['prompt'][:8]}"])
-
-    def waiting_items(self) -> models.QuerySet["Grade"]:
-        """Answers that have no outcome yet."""
-        return self.grades.filter(state=GradeState.WAITING)
 
 
 class KeptBoard(models.Model):

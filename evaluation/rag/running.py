@@ -63,10 +63,7 @@ class AnswerPump(Pump[Job, Job]):
     async def work(self, item: Job, gateways: Gateways) -> Job:
         """Ask once."""
         asked = answer_request(item.row.query.text, item.passages, self.generator, self.key)
-        try:
-            reply = await gateways.complete(asked, f"{asked.role}:{item.row.pk}")
-        except LLMError as error:
-            return replace(item, failure=error)
+        reply = await gateways.complete(asked, f"{asked.role}:{item.row.pk}")
         return replace(item, reply=reply)
 
     def store(self, results: Sequence[Job]) -> int:

@@ -20,11 +20,10 @@ from evaluation.content.view import frozen, view_of
 from evaluation.rag.models import AnswerState, RagAnswer, RagRun, RagSource, SourceKind
 from evaluation.rag.protocol.answering import Generator, Harness, answer_request, prompt_of
 from kit.errors import Refused
-from kit.runs.models import begin
-from kit.runs.moves import note, retry_items
+from kit.runs.moves import retry_items
 from kit.runs.sharing import cut
 from llm.endpoints import Endpoint, fence_key, in_role
-from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
+from llm.ledger.accounts import asked_of, check_sampling, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.requests import Usage
@@ -112,28 +111,22 @@ def start_answers(
     total = candidates(benchmark, harness=harness, domain=domain).count() * len(sources)
     if not total:
         raise Refused("No query has a true answer to hold generated ones against.")
-    check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     taken = set(benchmark.rag_runs.values_list("name", flat=True))
     name = name.strip()[:190] or f"{endpoint.default_model}, {harness} answers"[:190]
-    with transaction.atomic():
-        run = RagRun.objects.create(
-            benchmark=benchmark,
-            name=unused_name(name, taken),
-            harness=harness,
-            k=k,
-            config=config,
-            **asked_of(endpoint),
-            budget_usd=budget_usd,
-            total=total,
-            created_by=actor,
-        )
-        for source in sources:
-            source.run = run
-        RagSource.objects.bulk_create(sources)
-        open_account(run)
-        note(run, actor, "start answering", sources=len(sources), harness=harness)
-        begin(run, claimed=claimed)
-    return run
+    run = RagRun(
+        benchmark=benchmark,
+        name=unused_name(name, taken),
+        harness=harness,
+        k=k,
+        config=config,
+        **asked_of(endpoint),
+        budget_usd=budget_usd,
+        total=total,
+    )
+    for source in sources:
+        source.run = run
+    said = {"sources": len(sources), "harness": harness}
+    return start_asking(run, sources, actor=actor, verb="start answering", claimed=claimed, **said)
 
 
 def _sources(

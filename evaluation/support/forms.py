@@ -8,22 +8,17 @@ from annotate.grading.sentences import POST_EDIT, SIZE
 from corpus.models import Benchmark
 from evaluation.rag.forms import DrawForm as DrawAnswers
 from evaluation.support.services import MOST_PER_SENTENCE, ROLE, sources
-from llm.endpoints import endpoint_choices
+from llm.endpoints import endpoint_field
 from llm.ledger.accounts import budget_field, effort_field
 
 
 class JudgeForm(forms.Form):
     """Who judges."""
 
-    endpoint = forms.ChoiceField(label="Model endpoint")
+    endpoint = endpoint_field(ROLE)
     temperature = forms.FloatField(min_value=0, max_value=2, initial=0.0)
     reasoning_effort = effort_field()
     budget_usd = budget_field()
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        fields: dict[str, Any] = self.fields
-        fields["endpoint"].choices = endpoint_choices(ROLE)
 
 
 class SupportForm(JudgeForm):

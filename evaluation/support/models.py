@@ -96,13 +96,11 @@ class SupportRun(AskingRun):
 
     task_name = "evaluation.judge_support"
     noun = "support"
+    items_name = "verdicts"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="support_runs")
     support_set = models.ForeignKey(SupportSet, on_delete=models.CASCADE, related_name="runs")
     config = models.JSONField(default=dict)
-
-    class Meta:
-        ordering = ["-pk"]
 
     def __str__(self) -> str:
         return f"support run {self.pk}"
@@ -113,10 +111,6 @@ class SupportRun(AskingRun):
         odd = [f"temperature {self.config['temperature']:g}"] if self.config["temperature"] else []
         odd += [self.config["reasoning_effort"]] if self.config["reasoning_effort"] else []
         return ", ".join([self.model, *odd, f"prompt {self.config['prompt'][:8]}"])
-
-    def waiting_items(self) -> models.QuerySet["SupportVerdict"]:
-        """Citations that have no outcome yet."""
-        return self.verdicts.filter(state=SupportState.WAITING)
 
 
 class SupportState(models.TextChoices):

@@ -33,13 +33,13 @@ from evaluation.support.protocol.judging import (
 )
 from evaluation.support.splitting import Sentences, Split, before, splits
 from kit.errors import Refused
-from kit.runs.models import OVER, RunGroup, RunStatus, begin
-from kit.runs.moves import note, retry_items
+from kit.runs.models import OVER, RunGroup, RunStatus
+from kit.runs.moves import retry_items
 from kit.runs.sharing import cut
-from llm.endpoints import Endpoint, fence_key, in_role
+from llm.endpoints import Endpoint, fence_key
 from llm.errors import LLMError
 from llm.gateway import Gateways
-from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
+from llm.ledger.accounts import asked_of, check_sampling, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.pump import Pump, carry
@@ -104,8 +104,6 @@ def start_support(
     """Let a model judge every citation of a set, which is stored where it is new; a second judge
     has another model, or other sampling. Raises Refused, naming the field."""
     check_sampling(temperature, reasoning_effort)
-    endpoint = in_role(endpoint, ROLE)
-    check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     # Where the first judge was given up before it had split the answers, the next one does.
     if of.pk and not of.is_split and of.runs.exclude(status__in=OVER).exists():
         raise Refused("The first judge of these answers has not begun yet; wait for it.")
@@ -114,7 +112,7 @@ def start_support(
     with transaction.atomic():
         if not of.pk:
             of.save()
-        run = SupportRun.objects.create(
+        run = SupportRun(
             benchmark=of.benchmark,
             support_set=of,
             config={
@@ -123,14 +121,12 @@ def start_support(
                 "prompt": prompt().sha256,
                 "prompt_version": prompt().version,
             },
-            **asked_of(endpoint),
+            **asked_of(endpoint, ROLE),
             budget_usd=budget_usd,
-            created_by=actor,
         )
-        open_account(run)
-        note(run, actor, "judge citations", answers=of.name)
-        begin(run, claimed=claimed)
-    return run
+        return start_asking(
+            run, actor=actor, verb="judge citations", claimed=claimed, answers=of.name
+        )
 
 
 def plan(run: SupportRun) -> None:
@@ -237,10 +233,7 @@ class SupportPump(Pump[Job, Job]):
     async def work(self, item: Job, gateways: Gateways) -> Job:
         """Ask until a reply is a verdict."""
         steps = judge(item.exam, self.judge, self.key, item.row.replicate)
-        try:
-            said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
-        except LLMError as error:
-            return replace(item, failure=error)
+        said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
         return replace(item, said=said)
 
     def store(self, results: Sequence[Job]) -> int:

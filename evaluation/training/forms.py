@@ -8,7 +8,7 @@ from corpus.models import Benchmark
 from corpus.options import fields_of
 from corpus.versions.forms import RunField, runs_of
 from evaluation.training.services import CHOICES, MOST_ASKED, ROLE, SETTINGS
-from llm.endpoints import endpoint_choices
+from llm.endpoints import endpoint_field
 from llm.ledger.accounts import budget_field
 
 _WORDS: Final[dict[str, tuple[str, str]]] = {
@@ -51,8 +51,7 @@ class TrainingForm(forms.Form):
         self.fields["domain"] = forms.ChoiceField(
             required=False, choices=[("", "All"), *domains], help_text="Its queries only."
         )
-        choices = endpoint_choices(ROLE)
-        self.fields["endpoint"] = forms.ChoiceField(label="Model endpoint", choices=choices)
+        self.fields["endpoint"] = endpoint_field(ROLE)
         self.fields.update(fields_of(SETTINGS, _WORDS, CHOICES, {"": "that of the query"}))
         self.fields["name"] = forms.CharField(
             max_length=190, required=False, help_text="Left empty, one is made up."

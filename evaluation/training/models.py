@@ -34,9 +34,6 @@ class TrainingRun(AskingRun):
     config = models.JSONField(default=dict)
     report = models.JSONField(default=dict)
 
-    class Meta:
-        ordering = ["-pk"]
-
     def __str__(self) -> str:
         return self.name
 
@@ -44,10 +41,6 @@ class TrainingRun(AskingRun):
     def documents(self) -> "TrainingDocumentQuerySet":
         """All documents of the run."""
         return TrainingDocument.objects.filter(item__run=self)
-
-    def waiting_items(self) -> models.QuerySet["TrainingItem"]:
-        """Queries that nothing was made of yet."""
-        return self.items.filter(state=ItemState.WAITING)
 
 
 class ItemState(models.TextChoices):

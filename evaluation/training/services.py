@@ -37,7 +37,7 @@ from kit.runs.moves import retry_items
 from kit.stats.proportions import Proportion, proportion
 from kit.stats.sampling import draw
 from llm.endpoints import Endpoint, fence_key, in_role
-from llm.ledger.accounts import asked_of, begin_asking, check_budget
+from llm.ledger.accounts import asked_of, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.requests import EFFORTS, Usage
@@ -97,25 +97,21 @@ def start_training(
     )
     if source and version is None:
         raise Refused(f"The corpus version that {source.name} ranks is gone.", field="source")
-    check_budget(budget_usd, [(endpoint.name, endpoint.default_model)])
     taken = set(benchmark.training_runs.values_list("name", flat=True))
     made_up = f"Training data by {endpoint.default_model}"
-    with transaction.atomic():
-        run = TrainingRun.objects.create(
-            benchmark=benchmark,
-            name=unused_name((name.strip() or made_up)[:190], taken),
-            source=source,
-            corpus_version=version,
-            config=config,
-            **asked_of(endpoint),
-            budget_usd=budget_usd,
-            total=len(queries),
-            created_by=actor,
-        )
-        items = [TrainingItem(run=run, query=query) for query in queries]
-        told: dict[str, Any] = {"verb": "start training data", "queries": len(queries)}
-        begin_asking(run, items, actor=actor, claimed=claimed, **told)
-    return run
+    run = TrainingRun(
+        benchmark=benchmark,
+        name=unused_name((name.strip() or made_up)[:190], taken),
+        source=source,
+        corpus_version=version,
+        config=config,
+        **asked_of(endpoint),
+        budget_usd=budget_usd,
+        total=len(queries),
+    )
+    items = [TrainingItem(run=run, query=query) for query in queries]
+    said: dict[str, Any] = {"verb": "start training data", "queries": len(queries)}
+    return start_asking(run, items, actor=actor, claimed=claimed, **said)
 
 
 def checked_config(options: Mapping[str, Any], source: RetrievalRun | None) -> dict[str, Any]:

@@ -9,8 +9,10 @@ import contextlib
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
+from celery import shared_task
 from celery.signals import task_postrun, task_received, worker_ready, worker_shutting_down
 from django.apps import apps
 from django.conf import settings
@@ -195,6 +197,23 @@ def _task_ended(**_: Any) -> None:
     if give_back():
         for poller in _pollers:
             poller.run_over.set()
+
+
+def claimed_task(
+    model: type[Any], carry_out: Callable[[Any], object], *related: str
+) -> Callable[[int], None]:
+    """The task of a kind of run that one worker carries out alone; delivered twice, the second
+    finds it claimed."""
+
+    @shared_task(name=model.task_name)
+    def take(run_id: int) -> None:
+        rows = model.objects.select_related(*related) if related else model.objects.all()
+        run = rows.filter(pk=run_id).first()
+        if run is not None and run.claim():
+            carry_out(run)
+
+    task: Callable[[int], None] = take
+    return task
 
 
 def connect() -> None:

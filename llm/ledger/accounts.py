@@ -3,12 +3,11 @@
 What reserves and moves sums belongs inside the transactions of `writing`, with the rows it counts.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 from django import forms
 from django.apps import apps
@@ -32,12 +31,19 @@ from llm.requests import EFFORTS
 _MOST_USD: Final = Decimal(1_000_000)
 
 
-def move(moves: Mapping[int, tuple[int, int]]) -> None:
-    """Add to what is spent and reserved on accounts; in this order nobody waits in a circle."""
-    for pk, (spent, reserved) in sorted(moves.items()):
-        if spent or reserved:
+def move(changes: Iterable[tuple[int | None, int, int, int]]) -> None:
+    """Add each (account, spent, reserved, calls made) to its account; in this order nobody waits in
+    a circle."""
+    sums: dict[int, tuple[int, ...]] = {}
+    for pk, *change in changes:
+        if pk is not None:
+            sums[pk] = tuple(map(sum, zip(sums.get(pk, (0, 0, 0)), change, strict=True)))
+    for pk, (spent, reserved, made) in sorted(sums.items()):
+        if spent or reserved or made:
             Account.objects.filter(pk=pk).update(
-                spent_units=F("spent_units") + spent, reserved_units=F("reserved_units") + reserved
+                spent_units=F("spent_units") + spent,
+                reserved_units=F("reserved_units") + reserved,
+                made=F("made") + made,
             )
 
 
@@ -53,26 +59,25 @@ def reserve(charges: Sequence[tuple[int | None, Decimal | None]]) -> list[bool |
     for pk, row in rows.items():
         own[pk].take(row.spent_units + row.reserved_units, calls=0)
     shared = {quota.pk: _left(quota, keeps_month=True) for quota in _locked(rows.values())}
-    taken: dict[int, int] = defaultdict(int)
-    made: dict[int, int] = defaultdict(int)
+    changes: list[tuple[int, int, int, int]] = []
     fits: list[bool | None] = []
     for pk, bound in charges:
-        units, account = to_units(bound or Decimal(0)), rows.get(pk or 0)
-        rooms = [own[account.pk], shared.get(account.quota_id or 0)] if account else []
-        does_fit = all(room.fits(bound) for room in rooms if room)
-        if does_fit and any(room.places == 0 for room in rooms if room):
-            fits.append(None)
-            continue
-        if account is not None and does_fit:
-            for room in filter(None, rooms):
-                room.take(units)
-            taken[account.pk] += units
-            made[account.pk] += account.quota_id is not None
+        account, does_fit = rows.get(pk or 0), True
+        if account is not None:
+            units = to_units(bound or Decimal(0))
+            rooms = [own[account.pk]]
+            if account.quota_id:
+                rooms.append(shared[account.quota_id])
+            does_fit = all(room.fits(bound) for room in rooms)
+            if does_fit and any(room.places == 0 for room in rooms):
+                fits.append(None)
+                continue
+            if does_fit:
+                for room in rooms:
+                    room.take(units)
+                changes.append((account.pk, 0, units, int(account.quota_id is not None)))
         fits.append(does_fit)
-    move({pk: (0, units) for pk, units in taken.items()})
-    for pk, count in made.items():
-        if count:
-            Account.objects.filter(pk=pk).update(made=F("made") + count)
+    move(changes)
     return fits
 
 
@@ -216,9 +221,17 @@ class AskingRun(PayingRun):
     pause_reason = models.TextField(blank=True, default="")
     # What a person said of it; null: by its size (kit/runs/turns.py).
     priority = models.PositiveSmallIntegerField(null=True, choices=Priority.choices)
+    # What it works on: rows with a `state`.
+    items_name: ClassVar[str] = "items"
 
     class Meta:
         abstract = True
+        ordering = ["-pk"]
+
+    def waiting_items(self) -> QuerySet[Any]:
+        """Those that have no outcome yet."""
+        rows: QuerySet[Any] = getattr(self, self.items_name).filter(state="waiting")
+        return rows
 
     @property
     def asked(self) -> list[tuple[str, str]]:
@@ -230,6 +243,9 @@ class AskingRun(PayingRun):
         """Its priority in a word, by its size where nobody said one."""
         weight = self.weigh(self.priority, self.total)
         return str(Priority(weight).label) if weight in Priority else "at the screen"
+
+
+RunT = TypeVar("RunT", bound=AskingRun)
 
 
 def paying_runs(slug: str) -> list[PayingRun]:
@@ -251,32 +267,15 @@ def budget_of(given: str | None) -> Decimal | None:
         raise Refused("--budget is an amount in dollars, such as 2.50.") from None
 
 
-def asked_of(endpoint: Endpoint) -> dict[str, Any]:
-    """The fields of an AskingRun that ask an endpoint's default model."""
+def asked_of(endpoint: Endpoint, role: str = "") -> dict[str, Any]:
+    """The fields of an AskingRun that ask an endpoint's default model, or the role's there."""
+    endpoint = endpoints.in_role(endpoint, role)
     return {
         "endpoint": endpoint.name,
         "model": endpoint.default_model,
         "practice": endpoint.is_practice,
         "calls_in_flight": settings.ASSAY_CALLS_IN_FLIGHT,
     }
-
-
-def begin_asking(
-    run: AskingRun,
-    items: Sequence[Any],
-    *,
-    actor: User | None,
-    verb: str,
-    claimed: bool,
-    **data: Any,
-) -> None:
-    """Store the items of a run that was made just now, open its account if it asks anybody, and let
-    it begin, kept for the calling process if `claimed`; in a transaction of the caller."""
-    type(items[0]).objects.bulk_create(items, batch_size=1000)
-    if run.asked:
-        open_account(run)
-    note(run, actor, verb, **data)
-    begin(run, claimed=claimed)
 
 
 def check_sampling(temperature: float, reasoning_effort: str) -> None:
@@ -320,6 +319,34 @@ def open_account(run: PayingRun) -> Account:
     run.account = row.account
     assert run.account is not None  # it was there or was made above
     return run.account
+
+
+def start_asking(
+    run: RunT,
+    items: Iterable[models.Model] = (),
+    *,
+    actor: User | None,
+    verb: str,
+    claimed: bool,
+    **said: object,
+) -> RunT:
+    """Store a new run with the items that wait in it, and wake a worker, or keep it for the calling
+    process where it is `claimed`; its account is there where it asks anybody. The event of `verb`
+    holds what is `said`.
+
+    Raises Refused as `check_budget` does.
+    """
+    check_budget(run.budget_usd, run.asked)
+    run.created_by = actor
+    with transaction.atomic():
+        run.save()
+        if rows := list(items):
+            type(rows[0])._default_manager.bulk_create(rows, batch_size=1000)
+        if run.asked:
+            open_account(run)
+        note(run, actor, verb, **said)
+        begin(run, claimed=claimed)
+    return run
 
 
 def set_budget(run: PayingRun, usd: Decimal | None, *, actor: User | None, scope: str) -> None:

@@ -1,6 +1,7 @@
 """What calls came to, as every API route shows it."""
 
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from rest_framework import serializers
 
@@ -8,21 +9,10 @@ from kit.api import RUN_FIELDS
 from llm.ledger.reading import Spending
 from llm.requests import EFFORTS
 
-
-class UsdField(serializers.DecimalField):
-    """Dollars to the last digit that the ledger holds."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(max_digits=24, decimal_places=12, read_only=True, **options)
-
-
-class BudgetField(serializers.DecimalField):
-    """What may be spent, in dollars; null is no limit."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(max_digits=9, decimal_places=2, min_value=0, allow_null=True, **options)
-
-
+_Decimal: Final = serializers.DecimalField
+# Dollars to the last digit that the ledger holds; and what may be spent, where null is no limit.
+UsdField: Final = partial(_Decimal, max_digits=24, decimal_places=12, read_only=True)
+BudgetField: Final = partial(_Decimal, max_digits=9, decimal_places=2, min_value=0, allow_null=True)
 PAID_FIELDS = ["budget_usd", "spent_usd", "reserved_usd"]
 
 
@@ -37,16 +27,8 @@ class PaidSerializer(serializers.Serializer):
 
 def asking_fields(*own: str) -> list[str]:
     """What a run that asks a model shows of itself, with what its kind adds."""
-    return [
-        *RUN_FIELDS,
-        *own,
-        "endpoint",
-        "model",
-        "practice",
-        *PAID_FIELDS,
-        "pause_reason",
-        "priority",
-    ]
+    asked = ("endpoint", "model", "practice")
+    return [*RUN_FIELDS, *own, *asked, *PAID_FIELDS, "pause_reason", "priority"]
 
 
 class PayingSerializer(serializers.Serializer):

@@ -10,27 +10,22 @@ from dataclasses import replace
 from hashlib import blake2b, sha256
 from typing import Any
 
-from llm.practice import reranking, training, wording
-from llm.practice.rules import (
-    ROLES,
-    Answer,
-    Material,
-    find_material,
-    free_grade,
-    read_blocks,
-    read_named,
-)
-from llm.practice.searching import NOTHING, next_query, quoted_answer, read_hits
+from llm.practice import writing
+from llm.practice.blocks import Material, find_material, read_blocks, read_named
+from llm.practice.rules import CHECK, ROLES, Answer
 
 MODEL = "practice-1"
 DIMENSIONS = 256
-# What the connection test asks for (llm/trying.py).
-CHECK = "check"
 _TOKEN = re.compile(r"\s*\w+|\s*[^\w\s]|\s+")
 _OPPOSITE = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _CHARS_PER_TOKEN = 4
 _MAX_DIMENSIONS = 4096
 _LONGEST_TEXT = 500
+# Ends of the prompts of corpus/prompts that ask for a query in other words.
+_EXPANDS = "Reply with that passage and nothing else."
+_REWRITES = "Draft an answer with as many thoughts as you have."
+# What stands in a prompt where nothing was found.
+_NOTHING = "(no document was found)"
 
 
 class Refusal(Exception):
@@ -56,16 +51,15 @@ def chat_completion(body: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
         raise Refusal("messages must be a list of chat messages.")
     calls = _tool_calls(body, messages)
-    answer = None if calls else _answer(body, messages)
-    value = answer.value if answer else ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    answer = Answer("") if calls else _answer(body, messages)
+    text = _text(answer)
     message = {"role": "assistant", "content": text or None, "refusal": None}
-    has_logprobs = answer and body.get("logprobs")
+    has_logprobs = body.get("logprobs") and not calls
     choice = {
         "index": 0,
         "finish_reason": "tool_calls" if calls else "stop",
         "message": message | ({"tool_calls": calls} if calls else {}),
-        "logprobs": _logprobs(text, answer, body) if answer and has_logprobs else None,
+        "logprobs": _logprobs(text, answer, body) if has_logprobs else None,
     }
     return {
         "id": "chatcmpl-" + sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:24],
@@ -82,8 +76,7 @@ def predicted(role: str, messages: Sequence[Mapping[str, Any]]) -> str:
     material = find_material(messages)
     if material is None or role not in ROLES:
         return ""
-    value = ROLES[role](material).value
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return _text(ROLES[role](material))
 
 
 def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,10 +101,22 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
 def rerank(body: Mapping[str, Any]) -> dict[str, Any]:
     """Scores of documents for a query, in Jina's shape. Raises Refusal."""
     _check_model(body)
-    try:
-        return reranking.rerank(body, MODEL)
-    except (ValueError, TypeError) as error:
-        raise Refusal(str(error)) from None
+    query, documents = body.get("query"), body.get("documents")
+    if not isinstance(query, str) or not isinstance(documents, list) or not documents:
+        raise Refusal("query must be a text and documents a list of texts.")
+    if not all(isinstance(each, str) for each in documents):
+        raise Refusal("documents are texts.")
+    if not isinstance(most := body.get("top_n"), int | None):
+        raise Refusal("top_n is a number.")
+    scores = [round(writing.overlap(query, each), 4) for each in documents]
+    order = sorted(range(len(scores)), key=lambda n: -scores[n])[:most]
+    used = sum(len(each) for each in (query, *documents)) // 4
+    return {
+        "model": MODEL,
+        "object": "list",
+        "usage": {"total_tokens": used, "prompt_tokens": used},
+        "results": [{"index": n, "relevance_score": scores[n]} for n in order],
+    }
 
 
 def embed(text: str, dimensions: int = DIMENSIONS) -> list[float]:
@@ -122,6 +127,11 @@ def embed(text: str, dimensions: int = DIMENSIONS) -> list[float]:
         vector[(digest >> 1) % dimensions] += 1.0 if digest & 1 else -1.0
     length = math.sqrt(sum(value * value for value in vector))
     return [value / length for value in vector] if length else vector
+
+
+def _text(answer: Answer) -> str:
+    said = answer.value
+    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
 
 
 def _as_base64(vector: list[float]) -> str:
@@ -141,35 +151,16 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
         name = ""
     if messages and messages[-1].get("role") == "assistant":
         messages = messages[:-1]  # the beginning of its answer, with no thoughts
-    last = str(messages[-1].get("content") or "") if messages else ""
-    if not name and (grade := free_grade(last)) is not None:
-        return Answer(grade)
-    asked = messages[:2] if name in training.SCHEMAS or not name else []  # a repair has no block
-    prompt = "\n".join(str(each.get("content")) for each in asked)
-    made = training.reply(name, prompt, _question(messages), _documents(asked))
-    if made is not None:
+    if not name and (written := _free(body, messages)) is not None:
+        return Answer(written)
+    if name in writing.SCHEMAS and (made := _training(name, messages)) is not None:
         return Answer(made)
-    if not name and last.endswith(wording.REWRITES):
-        return Answer(wording.rewriting(_question(messages)))
-    if not name and last.endswith(wording.EXPANDS):
-        answer = read_blocks(last).get("answer", "")
-        return Answer(wording.expansion(_question(messages), _documents(messages), answer))
-    if not name and (documents := _documents(messages)):
-        return Answer(reranking.reply(last, _question(messages), documents))
-    if not name and (evidence := _evidence(body, messages)) is not None:
-        said = quoted_answer(_question(messages), evidence)
-        asks = any("Confidence:" in str(m.get("content")) for m in messages)
-        return Answer(said if asks else said.removeprefix("Answer: ").rpartition("\n")[0])
-    found = next((m for m in reversed(messages) if m.get("role") == "tool"), None)
-    if found and not name:  # free text: what the last tool returned
-        return Answer(str(found.get("content") or "")[:_LONGEST_TEXT])
     if name == CHECK:
         return Answer({"ok": True})
-    role = ROLES.get(name)
+    role, material = ROLES.get(name), find_material(messages)
     if role is None:
-        known = ", ".join([*ROLES, *training.SCHEMAS, CHECK])
+        known = ", ".join([*ROLES, *writing.SCHEMAS, CHECK])
         raise Refusal(f"The practice model answers by these JSON schemas only: {known}.")
-    material = find_material(messages)
     if material is None and name == "rag_answer":  # who answers without a passage
         material = Material(_question(messages), (), "", "")
     if material is None:
@@ -177,6 +168,33 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
             "No user message has a block <chunk-...> to judge, <page-...> or <passage-...>."
         )
     return role(replace(material, misread=_misread(body, messages)))
+
+
+def _free(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> str | None:
+    """What is written where no schema is asked for; None where nothing here is known."""
+    last, question, documents = _last(messages), _question(messages), _documents(messages)
+    if (grade := writing.free_grade(last)) is not None:
+        return grade
+    if (page := _training("", messages)) is not None:
+        return str(page)
+    if last.endswith(_REWRITES):
+        return writing.rewriting(question)
+    if last.endswith(_EXPANDS):
+        return writing.expansion(question, documents, read_blocks(last).get("answer", ""))
+    if documents:
+        return writing.reranking(last, question, documents)
+    if (evidence := _evidence(body, messages)) is not None:
+        said = writing.quoted_answer(question, evidence)
+        asks = any("Confidence:" in str(m.get("content")) for m in messages)
+        return said if asks else said.removeprefix("Answer: ").rpartition("\n")[0]
+    outputs = _outputs(messages)
+    return outputs[-1][:_LONGEST_TEXT] if outputs else None
+
+
+def _training(name: str, messages: Sequence[Mapping[str, Any]]) -> Any:
+    asked = messages[:2]  # a repair has no block
+    prompt = "\n".join(str(each.get("content")) for each in asked)
+    return writing.training(name, prompt, _question(messages), _documents(asked))
 
 
 def _misread(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> float:
@@ -199,8 +217,11 @@ def _question(messages: Sequence[Mapping[str, Any]]) -> str:
 
 def _documents(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """The documents that a reranker is shown."""
-    last = str(messages[-1].get("content") or "") if messages else ""
-    return [text for tag, _, text in read_named(last) if tag == "document"]
+    return [text for tag, _, text in read_named(_last(messages)) if tag == "document"]
+
+
+def _last(messages: Sequence[Mapping[str, Any]]) -> str:
+    return str(messages[-1].get("content") or "") if messages else ""
 
 
 def _evidence(
@@ -208,13 +229,13 @@ def _evidence(
 ) -> dict[str, str] | None:
     """What a search agent answers from, by id: what its searches returned, or what it is given;
     None where nobody asks for that."""
-    last = str(messages[-1].get("content") or "")
+    last = _last(messages)
     given = [(line, text) for tag, line, text in read_named(last) if tag == "passage"]
-    if not _question(messages) or not (body.get("tools") or given or NOTHING in last):
+    if not _question(messages) or not (body.get("tools") or given or _NOTHING in last):
         return None
     found: dict[str, str] = {}
     for output in _outputs(messages):
-        for docid, text in read_hits(output):
+        for docid, text in writing.read_hits(output):
             found.setdefault(docid, text)
     for line, text in given:
         found.setdefault(line.strip().strip("[]"), text)
@@ -227,12 +248,12 @@ def _outputs(messages: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _tool_calls(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A call of the first tool as long as none was answered, with the question as its words; of a
-    search agent, whose question stands in a block, as long as its rule says (searching.py)."""
+    search agent, whose question stands in a block, as long as its rule says (writing.py)."""
     tools = body.get("tools")
     if not isinstance(tools, list):
         return []
     question, outputs = _question(messages), _outputs(messages)
-    searched = next_query(question, outputs) if question else None
+    searched = writing.next_query(question, outputs) if question else None
     if searched is None and (question or outputs):
         return []
     try:

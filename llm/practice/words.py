@@ -1,5 +1,5 @@
 """Words and sentences as the practice model sees them: what it quotes, and the short reasons that
-name what it found and missed.
+name what it found and missed. Pure.
 
 Every reason says "is covered" or "is not covered", so that a history without labels can be read.
 """
@@ -19,6 +19,9 @@ _COMMON = frozenset(
     )
 )
 _YES_NO = {"yes", "no"}
+_SHORTEST: Final = 4
+# Letters of a sentence that is quoted in an answer, at most.
+LONGEST_QUOTE: Final = 300
 # Words with capitals behind one another, but for the first of the query.
 _NAME = re.compile(r"(?<=[^.?!\s] )[A-Z][\w'\u2019.-]*(?:(?: of| the| de)? [A-Z][\w'\u2019.-]*)*\b")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'\u201d\u2019)\]]*\s+|\n+")
@@ -27,6 +30,11 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'\u201d\u2019)\]]*\s+|\n+")
 def tokens(text: str) -> set[str]:
     """The distinct words of a text, without case and articles."""
     return set(re.findall(r"\w+", text.casefold())) - _ARTICLES
+
+
+def telling(text: str) -> set[str]:
+    """Those of four letters and more."""
+    return {word for word in tokens(text) if len(word) >= _SHORTEST}
 
 
 def coverage(answer: str, text: str) -> float:
@@ -57,12 +65,21 @@ def in_order(text: str, words: set[str]) -> list[str]:
     for written in re.findall(r"\w+", text):
         if written.casefold() in words:
             seen.setdefault(written.casefold(), written)
-    return [seen[word] for word in sorted(seen, key=lambda word: len(word) < 4 or word in _COMMON)]
+    return [
+        seen[word]
+        for word in sorted(seen, key=lambda word: len(word) < _SHORTEST or word in _COMMON)
+    ]
 
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences and lines of a text, each a verbatim slice of it."""
     return (part.strip() for part in _SENTENCE_END.split(text) if part.strip())
+
+
+def richest(text: str, words: set[str]) -> tuple[int, str]:
+    """How many of the words its best sentence holds, and the first such; (0, "") for no text."""
+    scored = ((len(words & tokens(sentence)), sentence) for sentence in sentences(text))
+    return max(scored, key=lambda pair: pair[0], default=(0, ""))
 
 
 _SWAPS = {
@@ -91,26 +108,19 @@ def quotes(chunk: str, answer: str, *, supports: bool) -> list[str]:
     passage and learn what its flag means.
     """
     expected = tokens(answer)
-    best = _richest(chunk, expected)
-    if not best:
+    count, best = richest(chunk, expected)
+    if not count:
         return []
     if not supports:
         return [_paraphrased(best, chunk) if misquotes(chunk) else best]
     rest = expected - tokens(best)
-    second = _richest(chunk, rest)
-    return [best, second] if len(rest & tokens(second)) >= _WORTH_ADDING else [best]
+    more, second = richest(chunk, rest)
+    return [best, second] if more >= _WORTH_ADDING else [best]
 
 
 def misquotes(chunk: str) -> bool:
     """Whether an opposing turn on this chunk gets its quote wrong."""
     return _byte_of(chunk) % _ONE_IN == 0
-
-
-def _richest(chunk: str, expected: set[str]) -> str:
-    """The first of the sentences with the most expected words; "" where none has any."""
-    scored = [(len(expected & tokens(sentence)), sentence) for sentence in sentences(chunk)]
-    score, sentence = max(scored, key=lambda pair: pair[0], default=(0, ""))
-    return sentence if score else ""
 
 
 def _paraphrased(sentence: str, chunk: str) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from llm.practice.completion import MODEL, Refusal, rerank
-from llm.practice.reranking import overlap, reply
+from llm.practice.writing import overlap, reranking
 
 QUERY = "Does mulch keep garden soil moist?"
 SHORT = "Mulch keeps soil moist."
@@ -15,10 +15,10 @@ def test_overlap_is_of_the_shorter_text_and_a_list_goes_by_the_count() -> None:
     assert overlap(QUERY, SHORT) == pytest.approx(3 / 4)
     assert overlap(QUERY, LONG) == pytest.approx(4 / 5, abs=0.15)
     assert overlap(QUERY, "") == 0
-    assert reply("", QUERY, [SHORT]) == "Relevance score: 8."
-    listed = reply("the numbers of the 2 most\n```json", QUERY, [SHORT, LONG, "No."])
+    assert reranking("", QUERY, [SHORT]) == "Relevance score: 8."
+    listed = reranking("the numbers of the 2 most\n```json", QUERY, [SHORT, LONG, "No."])
     assert listed.endswith("```json\n[2, 1]\n```")
-    grouped = reply("<answer>", QUERY, [SHORT, "Nothing."])
+    grouped = reranking("<answer>", QUERY, [SHORT, "Nothing."])
     assert '"[1]": 10, "[2]": 0' in grouped
 
 

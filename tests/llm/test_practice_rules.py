@@ -2,17 +2,8 @@
 
 import pytest
 
-from llm.practice.rules import (
-    ROLES,
-    Material,
-    Position,
-    debate_turn,
-    decide,
-    find_material,
-    is_supported,
-    read_blocks,
-    read_position,
-)
+from llm.practice.blocks import Material, find_material, read_blocks
+from llm.practice.rules import ROLES, Position, debate_turn, decide, read_position
 from llm.practice.words import best_answer, coverage, misquotes, sentences, tokens
 from llm.prompts import fence
 
@@ -220,7 +211,8 @@ def test_sentences_are_slices_that_leave_no_word_out() -> None:
 
 def test_filter_wants_every_word_of_some_answer() -> None:
     def judge(*answers: str) -> bool:
-        return is_supported(Material("", answers, "Cold frost at night.", "")).value["is_supported"]
+        given = Material("", answers, "Cold frost at night.", "")
+        return ROLES["is_supported"](given).value["is_supported"]
 
     assert judge("warm", "the night frost")
     assert not judge("warm night", "cold day")

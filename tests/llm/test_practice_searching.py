@@ -4,12 +4,9 @@ import json
 
 import pytest
 
-from llm.practice.searching import (
-    likert_verdict,
-    next_query,
-    quoted_answer,
-    rubric_verdict,
-)
+from llm.practice.blocks import Material
+from llm.practice.rules import ROLES
+from llm.practice.writing import next_query, quoted_answer
 
 QUESTION = "Why do moths circle around street lamps during warm summer nights?"
 
@@ -49,9 +46,11 @@ def test_it_answers_by_quoting_with_citations() -> None:
 
 def test_it_judges_by_the_words_of_the_aspects() -> None:
     aspects = {"a1": "Moths circle lamps", "a2": "warm air rises quickly", "a3": "owls"}
+    named = tuple(("aspect", f"Aspect {name}:", text) for name, text in aspects.items())
+    given = Material("", ("Moths circle lamps. Warm air.",), "", "", named=named)
     # All words; two of four; none: 1, .5, 0, so 1 + round(4 * .5) = 3.
-    said = rubric_verdict(aspects, "Moths circle lamps. Warm air.")
+    said = ROLES["rubric_judge"](given).value
     assert said["aspect_scores"] == {"a1": 1.0, "a2": 0.5, "a3": 0.0}
     assert said["overall_quality"] == 3
-    pair = likert_verdict(aspects, "Moths circle lamps. Warm air.")
+    pair = ROLES["likert_judge"](given).value
     assert (pair["completeness"], pair["overall_quality"]) == (3, 3)

@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-from llm.practice.reranking import overlap
+from llm.practice.writing import overlap
 from tests.llm.stub import looping
 
 Score = Callable[[str, str], float]

@@ -6,7 +6,6 @@ from django.core.management.base import CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
-from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.rag.models import RagRun
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.services import start_answers
@@ -14,6 +13,7 @@ from evaluation.tasks import RAG
 from kit.errors import Refused
 from kit.management.verbs import VerbCommand
 from llm import endpoints
+from llm.management.asking import asking_arguments, asking_options, tell
 
 
 class Command(VerbCommand):

@@ -3,20 +3,20 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.lists import is_key
 from corpus.management.named import benchmark_named
-from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.support import report
 from evaluation.support.services import start_support, unsaved_set
 from evaluation.tasks import SUPPORT
-from kit.errors import Refused
 from kit.lists.report_tables import as_data
+from kit.management.verbs import VerbCommand
 from llm import endpoints
+from llm.management.asking import asking_arguments, asking_options, tell
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Let a model say of every citation whether its passage supports the sentence: fully, "
         "partly, not. SOURCE is references, agent:N or rag:N (a run that is done), or set:N, for "
@@ -48,10 +48,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(as_data(report.tables(report.read(of)))))
             return
         with endpoints.practice_if_unconfigured("grader") as first:
-            try:
-                of = of or unsaved_set(benchmark, source, options["per_sentence"])
-                run = start_support(of=of, **asking_options(options, first))
-            except Refused as error:
-                raise CommandError(str(error)) from None
+            of = of or unsaved_set(benchmark, source, options["per_sentence"])
+            run = start_support(of=of, **asking_options(options, first))
             SUPPORT.drive(run)
         tell(self, run, run.verdicts.all(), "Support run", as_json=options["json"], set=of.pk)

@@ -5,12 +5,12 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
-from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.rag.grading import start_grading
 from evaluation.rag.protocol.grading import PROFILES, STRICT
 from evaluation.tasks import GRADES
 from kit.management.verbs import VerbCommand
 from llm import endpoints
+from llm.management.asking import asking_arguments, asking_options, tell
 
 
 class Command(VerbCommand):

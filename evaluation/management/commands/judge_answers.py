@@ -12,12 +12,12 @@ from evaluation.agents.models import AgentRun, JudgeRun
 from evaluation.agents.protocol.judging import JudgeMode
 from evaluation.agents.trust.bridges import SEED, SIZE, start_bridge
 from evaluation.agents.trust.report import tables_of
-from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.tasks import JUDGES
 from kit.errors import Refused
 from kit.lists.report_tables import as_data, csv_header, csv_rows
 from kit.management.verbs import VerbCommand
 from llm import endpoints
+from llm.management.asking import asking_arguments, asking_options, tell
 
 
 class Command(VerbCommand):

@@ -10,12 +10,12 @@ from corpus.models import Benchmark
 from evaluation.agents import guests
 from evaluation.agents.models import AgentRun
 from evaluation.agents.services import candidates, retrievers, start_agent
-from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.tasks import AGENTS
 from kit.errors import Refused
 from kit.management.verbs import VerbCommand
 from llm import endpoints
 from llm.ledger.accounts import budget_of
+from llm.management.asking import asking_arguments, asking_options, tell
 from llm.tokens import CHARACTERS
 
 
