@@ -246,13 +246,7 @@ class RunPages(Generic[RunT]):
         back: str,
     ) -> HttpResponse:
         """Setting one up by a small form on another page, `back`, which says what is refused."""
-        with htmx.refusal_shown(request):
-            if not form.is_valid():
-                raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
-            run = start(**form.cleaned_data)
-            messages.success(request, said)
-            return htmx.redirect(request, self.url(run))
-        return htmx.redirect(request, back)
+        return htmx.press(request, form, start, said=said, back=back, to=self.url)
 
     def forecast(
         self, request: HttpRequest, access: Access, found: Mapping[str, Any] | None, **words: str

@@ -131,6 +131,26 @@ def attempt(
     return redirect(request, url(made) if callable(url) else url)
 
 
+def press(
+    request: HttpRequest,
+    form: BaseForm,
+    verb: Callable[..., T],
+    *,
+    said: str,
+    back: str,
+    to: Callable[[T], str] | None = None,
+) -> HttpResponse:
+    """What a small form on another page, `back`, asks for; then `to` what was made, or back there,
+    which says what is refused."""
+    with refusal_shown(request):
+        if not form.is_valid():
+            raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
+        made = verb(**form.cleaned_data)
+        messages.success(request, said)
+        return redirect(request, to(made) if to else back)
+    return redirect(request, back)
+
+
 @contextmanager
 def refusal_shown(request: HttpRequest) -> Iterator[None]:
     """Show a refusal at the head of the next page; what follows the block goes on."""

@@ -11,12 +11,12 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection, models, transaction
 
 from kit.errors import Refused
 from kit.failpoints import reach
@@ -322,3 +322,43 @@ class Pump(ABC, Generic[ItemT, ResultT]):
 
     async def _db(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._database, function)
+
+
+RowT = TypeVar("RowT", bound=models.Model)
+ExamT = TypeVar("ExamT")
+SaidT = TypeVar("SaidT")
+
+
+@dataclass(frozen=True)
+class Job(Generic[RowT, ExamT, SaidT]):
+    """A row that waits, with what is asked about it; without an exam nothing is, for that `fault`.
+    Then what was said of it, or why nothing was."""
+
+    row: RowT
+    exam: ExamT | None
+    fault: str = ""
+    said: SaidT | None = None
+    failure: LLMError | None = None
+
+
+class ExamPump(Pump[Job[RowT, ExamT, SaidT], Job[RowT, ExamT, SaidT]]):
+    """A pump that asks about each row by a rule, until a reply can be used."""
+
+    @abstractmethod
+    def steps(self, row: RowT, exam: ExamT) -> Generator[Sequence[Request], Sequence[Reply], SaidT]:
+        """The rule by which one row is asked about."""
+
+    async def work(
+        self, item: Job[RowT, ExamT, SaidT], gateways: Gateways
+    ) -> Job[RowT, ExamT, SaidT]:
+        """Ask, where there is something to ask."""
+        if item.exam is None:
+            return item
+        try:
+            said = await carry(
+                self.steps(item.row, item.exam),
+                lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"),
+            )
+        except LLMError as error:
+            return replace(item, failure=error)
+        return replace(item, said=said)

@@ -2,10 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias, TypeVar
+
+T = TypeVar("T")
 
 # How long a reasoning model may think, in OpenAI's words; "" leaves it to the model.
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
@@ -206,3 +208,39 @@ class Reply:
     def is_refusal(self) -> bool:
         """Whether the model, or a filter before or behind it, would not answer; `text` says why."""
         return self.finish_reason in REFUSALS
+
+
+def quoted_back(first: Request, reply: str, said: str, most: int) -> Request:
+    """The same question with a reply that cannot be used, in its first `most` characters, and what
+    is said of it."""
+    back: tuple[Message, ...] = (
+        {"role": "assistant", "content": reply[:most].strip() or "(empty reply)"},
+        {"role": "user", "content": said},
+    )
+    return replace(first, messages=(*first.messages, *back))
+
+
+def ask_until(
+    first: Request,
+    read: Callable[[str], T | str],
+    again: Callable[[int, str], str],
+    *,
+    attempts: int = 2,
+    quoted: int = 2_000,
+) -> Generator[Sequence[Request], Sequence[Reply], tuple[T | None, tuple[str, ...], Reply]]:
+    """Ask until `read` makes something of a reply: that, why those before could not be used, and
+    the last reply; None where none could.
+
+    Of others `read` says in words why not, and `again` with the number of the attempt what the
+    model is told; each repair quotes the reply before.
+    """
+    request, faults = first, list[str]()
+    while True:
+        (reply,) = yield [request]
+        found = read(reply.text)
+        if not isinstance(found, str):
+            return found, tuple(faults), reply
+        faults.append(found)
+        if len(faults) == attempts:
+            return None, tuple(faults), reply
+        request = quoted_back(first, reply.text, again(len(faults), found), quoted)

@@ -60,8 +60,9 @@ class OwnGradeSerializer(serializers.Serializer):
 class ShownAnswerSerializer(serializers.Serializer):
     """An answer to score, and what it is scored by; all null where none waits for me.
 
-    Where there are `truths` it is right or wrong: `right` is what I said before, and it is sent to
-    `right/`.
+    Where there are `truths` it is right or wrong, or covers a part of the only one, as `scale` says
+    (true, covered): `right` or `covered` (0 to 100) is what I said before, and is sent to `right/`
+    or `covered/`.
     `shown` marks the aspects as they are here, and goes back with the scores.
     """
 
@@ -74,10 +75,19 @@ class ShownAnswerSerializer(serializers.Serializer):
     reference = serializers.CharField(allow_null=True, allow_blank=True)
     text = serializers.CharField(allow_null=True)
     given = OwnGradeSerializer(allow_null=True)
+    scale = serializers.CharField(allow_null=True)
     right = serializers.BooleanField(allow_null=True)
+    covered = serializers.FloatField(allow_null=True)
 
 
-class NewGradeSerializer(serializers.Serializer):
+class SaidSerializer(serializers.Serializer):
+    """What goes with every judgment: a note, and why it corrects another."""
+
+    note = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
+    reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
+
+
+class NewGradeSerializer(SaidSerializer):
     """A score (0, .5 or 1) for every aspect by its id, and 1 to 5 points for quality.
 
     `shown` as it was read with the answer: if an aspect was changed since, nothing is kept (409).
@@ -86,16 +96,18 @@ class NewGradeSerializer(serializers.Serializer):
     scores = serializers.DictField(child=serializers.FloatField())
     quality = serializers.IntegerField(min_value=1, max_value=5)
     shown = serializers.CharField(max_length=10_000)
-    note = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
-    reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
 
 
-class RightSerializer(serializers.Serializer):
+class RightSerializer(SaidSerializer):
     """Whether an answer says one of the true ones; a correction has a reason."""
 
     right = serializers.BooleanField()
-    note = serializers.CharField(max_length=4000, required=False, allow_blank=True, default="")
-    reason = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
+
+
+class CoveredSerializer(SaidSerializer):
+    """How much of the reference an answer covers: 0, 10, 20 and so on up to 100."""
+
+    covered = serializers.IntegerField(min_value=0, max_value=100)
 
 
 class MachineVerdictSerializer(serializers.Serializer):
@@ -141,66 +153,75 @@ class NewSentenceVerdictSerializer(serializers.Serializer):
 class Grading(ViewSetMixin, Route):
     """Answers that wait for an expert's scores."""
 
+    def enter(self) -> Access:
+        """The benchmark, for who judges."""
+        return enter(self.person(), self.kwargs["slug"], Role.ANNOTATOR)
+
     @extend_schema(responses=ShownAnswerSerializer)
     def next_answer(self, request: Request, slug: str) -> Response:
         """The next answer that waits for my scores."""
-        access = enter(self.person(), slug, Role.ANNOTATOR)
+        access = self.enter()
         return Response(_shown(access, verbs.next_answer(access)))
 
     @extend_schema(responses=ShownAnswerSerializer)
     def answer(self, request: Request, slug: str, pk: int) -> Response:
         """An answer to score."""
-        access = enter(self.person(), slug, Role.ANNOTATOR)
+        access = self.enter()
         return Response(_shown(access, get_object_or_404(verbs.gradable(access), pk=pk)))
 
     @extend_schema(request=NewGradeSerializer, responses={204: None})
     def grade(self, request: Request, slug: str, pk: int) -> Response:
         """Scoring an answer; a second time corrects, with a reason."""
-        access = enter(self.person(), slug, Role.ANNOTATOR)
-        found = get_object_or_404(verbs.gradable(access), pk=pk)
-        verbs.grade_answer(answer=found, access=access, **self.read(NewGradeSerializer))
-        return Response(status=204)
+        return self._grade(pk, **self.read(NewGradeSerializer))
 
     @extend_schema(request=RightSerializer, responses={204: None})
     def say_right(self, request: Request, slug: str, pk: int) -> Response:
         """Saying whether an answer is right, beside the true ones."""
-        access = enter(self.person(), slug, Role.ANNOTATOR)
-        found = get_object_or_404(verbs.gradable(access), pk=pk)
         given = self.read(RightSerializer)
-        scores = {verbs.TRUE: float(given.pop("right"))}
-        verbs.grade_answer(answer=found, access=access, scores=scores, **given)
+        return self._grade(pk, scores={"true": float(given.pop("right"))}, **given)
+
+    @extend_schema(request=CoveredSerializer, responses={204: None})
+    def say_covered(self, request: Request, slug: str, pk: int) -> Response:
+        """Saying how much of the reference an answer covers."""
+        given = self.read(CoveredSerializer)
+        return self._grade(pk, scores={"covered": float(given.pop("covered"))}, **given)
+
+    def _grade(self, pk: int, **given: Any) -> Response:
+        access = self.enter()
+        found = get_object_or_404(verbs.gradable(access), pk=pk)
+        verbs.grade_answer(answer=found, access=access, **given)
         return Response(status=204)
 
     @extend_schema(responses=ShownSentenceSerializer)
     def next_sentence(self, request: Request, slug: str) -> Response:
         """The next sentence that waits for my verdict."""
-        access = enter(self.person(), slug, Role.ANNOTATOR)
+        access = self.enter()
         return Response(_sentence(access, sentences.next_sentence(access)))
 
     @extend_schema(responses=ShownSentenceSerializer)
     def sentence(self, request: Request, slug: str, pk: int) -> Response:
         """A sentence to judge."""
-        access = enter(self.person(), slug, Role.ANNOTATOR)
+        access = self.enter()
         return Response(_sentence(access, get_object_or_404(sentences.judgeable(access), pk=pk)))
 
     @extend_schema(request=NewSentenceVerdictSerializer, responses=ShownSentenceSerializer)
     def judge(self, request: Request, slug: str, pk: int) -> Response:
         """Judging a sentence; after the first verdict I am shown the machines'."""
-        access = enter(self.person(), slug, Role.ANNOTATOR)
+        access = self.enter()
         item = get_object_or_404(sentences.judgeable(access), pk=pk)
         given = self.read(NewSentenceVerdictSerializer)
-        span = given.pop("span")
-        sentences.judge_sentence(
-            item=item, access=access, span=(span[0], span[1]) if span else None, **given
-        )
+        span = tuple(given.pop("span") or ()) or None
+        sentences.judge_sentence(item=item, access=access, span=span, **given)
         return Response(_sentence(access, item))
 
 
+def _nothing(of: type[serializers.Serializer], *lists: str) -> dict[str, Any]:
+    return {name: [] if name in lists else None for name in of().get_fields()}
+
+
 def _sentence(access: Access, item: SentenceItem | None) -> dict[str, Any]:
-    names = ("sentence", "query", "question", "text", "answer", "passage", "stage", "verdict")
-    found: dict[str, Any] = dict.fromkeys(names) | {"machines": []}
     if item is None:
-        return found
+        return _nothing(ShownSentenceSerializer, "machines")
     mine = sentences.open_sentence(item=item, access=access)
     stage = sentences.stage_of(item, mine)
     return {
@@ -217,12 +238,12 @@ def _sentence(access: Access, item: SentenceItem | None) -> dict[str, Any]:
 
 
 def _shown(access: Access, answer: GradedAnswer | None) -> dict[str, Any]:
-    names = ("answer", "query", "question", "shown", "reference", "text", "given", "right")
-    found: dict[str, Any] = dict.fromkeys(names) | {"aspects": [], "truths": []}
     if answer is None:
-        return found
+        return _nothing(ShownAnswerSerializer, "aspects", "truths")
     given, aspects = verbs.own_grade(answer, access), verbs.aspects_of(answer)
-    scored = None if answer.truths else given
+    scale, name = answer.scale, answer.scale and answer.scale.name
+    scored = None if scale else given
+    said = given.scores[name] if given and scale else None
     return {
         "answer": answer.pk,
         "query": str(answer.query),
@@ -230,10 +251,12 @@ def _shown(access: Access, answer: GradedAnswer | None) -> dict[str, Any]:
         "aspects": [{"id": f"a{e.k}", "content": e.content} for e in aspects],
         "truths": answer.truths,
         "shown": verbs.shown_of(answer, aspects),
-        "reference": "" if answer.truths else verbs.reference_of(answer),
+        "reference": "" if scale else verbs.reference_of(answer),
         "text": answer.text,
         "given": scored and {name: getattr(scored, name) for name in ("scores", "quality", "note")},
-        "right": given.scores[verbs.TRUE] == 1 if given and answer.truths else None,
+        "scale": name,
+        "right": said == 1 if name == "true" and said is not None else None,
+        "covered": said if name == "covered" else None,
     }
 
 
@@ -243,6 +266,7 @@ urlpatterns = [
     path(f"{_HERE}/next/", _to({"get": "next_answer"}), name="api-answer-grade-next"),
     path(f"{_HERE}/<int:pk>/", _to({"get": "answer", "post": "grade"}), name="api-answer-grade"),
     path(f"{_HERE}/<int:pk>/right/", _to({"post": "say_right"}), name="api-answer-grade-right"),
+    path(f"{_HERE}/<int:pk>/covered/", _to({"post": "say_covered"}), name="api-answer-covered"),
     path(f"{_SENTENCES}/next/", _to({"get": "next_sentence"}), name="api-sentence-next"),
     path(f"{_SENTENCES}/<int:pk>/", _to({"get": "sentence", "post": "judge"}), name="api-sentence"),
 ]

@@ -1,7 +1,7 @@
 """What experts judge blind beside models: answers (docs/protocol.md 3.5), and whether sentences are
 supported by what they cite (3.7)."""
 
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from django.db import models
 from django.db.models import Q
@@ -22,6 +22,27 @@ class SampleKind(models.TextChoices):
     ANSWERS = "answers", "answers"
     SENTENCES = "sentences", "sentences"
     TRUTHS = "truths", "generated answers"
+    LONG = "long", "long generated answers"
+
+
+class Scale(NamedTuple):
+    """What an answer is given beside true ones, instead of a score by aspect: what that is called,
+    the points, and what is said of anything else."""
+
+    name: str
+    points: tuple[float, ...]
+    told: str
+
+
+# Right or wrong (docs/protocol.md 2.10), and the teacher's points (4.7.5).
+SCALES: Final = {
+    SampleKind.TRUTHS: Scale("true", (0.0, 1.0), "Say whether it is right."),
+    SampleKind.LONG: Scale(
+        "covered",
+        tuple(float(n) for n in range(0, 101, 10)),
+        "Say how much of the reference it covers: 0, 10, 20 and so on up to 100.",
+    ),
+}
 
 
 class GradingSample(models.Model):
@@ -56,7 +77,7 @@ class GradedAnswer(models.Model):
 
     `origin` says whose it is, to those who drew it and to nobody who scores it. Rows are made in an
     order keyed by the server's secret, so that their numbers say nothing. With `truths`, the true
-    answers of then, it is judged right or wrong; without, by the aspects of its query.
+    answers or the reference of then, it is judged beside these; else by the aspects of its query.
     """
 
     sample = models.ForeignKey(GradingSample, on_delete=models.PROTECT, related_name="answers")
@@ -75,13 +96,18 @@ class GradedAnswer(models.Model):
     def __str__(self) -> str:
         return f"answer {self.pk} of sample {self.sample_id}"
 
+    @property
+    def scale(self) -> Scale | None:
+        """What it is judged by beside `truths`; None: by aspects."""
+        return SCALES.get(SampleKind(self.sample.kind))
+
 
 class AnswerGrade(models.Model):
     """What one person made of an answer by the aspects of its query. Immutable.
 
     A correction is a new row with a reason. `scores` (0, .5 or 1) and `weights` are by aspect id,
-    both as they were at that moment. Beside true answers there is one score, 0 or 1, called `true`,
-    and no quality.
+    both as they were at that moment. Beside true answers there is one score, as the answer's scale
+    has it, and no quality.
     """
 
     answer = models.ForeignKey(GradedAnswer, on_delete=models.PROTECT, related_name="grades")

@@ -1,9 +1,9 @@
 """Experts score a sample of answers blind, by the rubric that a judge model has.
 
 They see the query, its aspects, the reference answer and one answer; of a generated one the true
-answers, and say whether it is right. Not whose it is, not what a model or another person said of
-it. Annotators of the domain are asked, and no admins: whoever may read what machines said of
-answers does not score them.
+answers, and say whether it is right, or how much of the reference it covers. Not whose it is, not
+what a model or another person said of it. Annotators of the domain are asked, and no admins:
+whoever may read what machines said of answers does not score them.
 """
 
 import json
@@ -43,10 +43,9 @@ SIZE, SEED, PEOPLE = 30, 1, 2
 MOST_PEOPLE: Final = 10
 SCORES: Final = (0.0, 0.5, 1.0)
 POINTS: Final = range(1, 6)
-# The one score of an answer beside true ones.
-TRUE: Final = "true"
 _NOTHING: Final = {
     SampleKind.TRUTHS: "There is no answer here to a query with true answers.",
+    SampleKind.LONG: "There is no answer here to a query with a reference answer.",
     SampleKind.ANSWERS: "There is no answer to a query with aspects yet.",
     SampleKind.SENTENCES: "No sentence cites a passage whose text is loaded.",
 }
@@ -161,7 +160,7 @@ def gradable(access: Access) -> QuerySet[GradedAnswer]:
         return GradedAnswer.objects.none()
     present = Aspect.objects.filter(query=OuterRef("query"), removed_at=None)
     rows = GradedAnswer.objects.filter(
-        Q(Exists(present)) | Q(sample__kind=SampleKind.TRUTHS),
+        Q(Exists(present)) | ~Q(sample__kind=SampleKind.ANSWERS),
         sample__benchmark=access.benchmark,
         sample__closed_at=None,
         query__domain_id__in=access.domain_ids,
@@ -195,7 +194,7 @@ def next_answer(access: Access) -> GradedAnswer | None:
 
 def aspects_of(answer: GradedAnswer) -> list[Aspect]:
     """What the answer is scored by: the present aspects of its query; none beside true answers."""
-    if answer.truths:
+    if answer.scale:
         return []
     return list(Aspect.objects.filter(query=answer.query_id).present().order_by("k"))
 
@@ -242,15 +241,16 @@ def _weights_of(
     answer: GradedAnswer, aspects: Sequence[Aspect], scores: Mapping[str, float]
 ) -> dict[str, float]:
     """What is scored of an answer, with its weight; raises Refused where the scores are others."""
-    weights: dict[str, float] = {TRUE: 1}
-    if not answer.truths:
-        weights = {f"a{each.k}": each.weight for each in aspects}
-    points = (0.0, 1.0) if answer.truths else SCORES
+    scale = answer.scale
+    weights: dict[str, float] = {f"a{each.k}": each.weight for each in aspects}
+    if scale:
+        weights = {scale.name: 1}
+    points = scale.points if scale else SCORES
     if unknown := set(scores) - set(weights):
         raise Refused(f"No aspect is called {min(unknown)}.", field="scores")
     if missing := [name for name in weights if scores.get(name) not in points]:
         told = f"Score {', '.join(missing)} with 0, .5 or 1."
-        raise Refused("Say whether it is right." if answer.truths else told, field="scores")
+        raise Refused(scale.told if scale else told, field="scores")
     return weights
 
 
@@ -266,14 +266,14 @@ def grade_answer(
 ) -> AnswerGrade:
     """Score every aspect (by its id: a1, ...) 0, .5 or 1, and give 1 to 5 points for quality.
 
-    Beside true answers score `true` alone, 0 or 1.
+    Beside true answers score what the answer's scale is called, alone.
 
     `shown` (of `shown_of`) says which words the scores are for: if an aspect was changed since,
     nothing is kept. A second grade corrects the first while the sample is open, and needs a reason.
     Who opened an answer may score it, also where enough others did meanwhile. Raises Refused.
     """
     reason = reason.strip()
-    if quality not in POINTS and not answer.truths:
+    if quality not in POINTS and not answer.scale:
         raise Refused("Give 1 to 5 points for quality.", field="quality")
     with transaction.atomic():
         lock_queries([answer.query_id])
@@ -291,7 +291,7 @@ def grade_answer(
             grader=access.user,
             scores={name: float(scores[name]) for name in weights},
             weights=weights,
-            quality=None if found.truths else quality,
+            quality=None if found.scale else quality,
             note=note.strip(),
             reason=reason,
             guideline=Guideline.objects.current_version(access.benchmark.pk),

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotate.forms import TextField
 from annotate.grading import services as verbs
+from annotate.grading.models import Scale
 from annotate.models import AnswerGrade, Aspect, GradedAnswer
 from annotate.workspace.views.queries import reading
 from corpus.access import Access, enter
@@ -30,6 +31,9 @@ RIGHT = (
     ("0", "0", "It says none of the true answers, or contradicts one."),
     ("1", "1", "It says one of the true answers, in whatever words."),
 )
+COVERED = tuple(
+    (str(tens * 10), str(tens), f"{tens * 10} % of what the reference says.") for tens in range(11)
+)
 QUALITY = (
     (5, "As good as the reference, or better."),
     (4, "Slightly worse."),
@@ -39,8 +43,12 @@ QUALITY = (
 )
 
 
+# By the name of a scale; without one, by aspects.
+RUBRICS = {None: RUBRIC, "true": RIGHT, "covered": COVERED}
+
+
 class GradeForm(forms.Form):
-    """A score for every aspect, and points for quality; or whether it is right."""
+    """A score for every aspect, and points for quality; or the one score beside true answers."""
 
     quality = forms.TypedChoiceField(
         choices=[(value, str(value)) for value in verbs.POINTS],
@@ -52,17 +60,17 @@ class GradeForm(forms.Form):
     shown = forms.CharField(max_length=10_000, required=False)
 
     def __init__(
-        self, *args: Any, aspects: list[Aspect], shown: str, truths: bool, **kwargs: Any
+        self, *args: Any, aspects: list[Aspect], shown: str, scale: Scale | None, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
         self.now = shown
-        self.names = [verbs.TRUE] if truths else [f"a{each.k}" for each in aspects]
-        if truths:
+        self.names = [scale.name] if scale else [f"a{each.k}" for each in aspects]
+        if scale:
             del self.fields["quality"]
         for name in self.names:
-            message = "Say whether it is right." if truths else f"Score {name} with 0, .5 or 1."
+            message = scale.told if scale else f"Score {name} with 0, .5 or 1."
             self.fields[name] = forms.TypedChoiceField(
-                choices=[(value, value) for value, _, _ in (RIGHT if truths else RUBRIC)],
+                choices=[(value, value) for value, _, _ in RUBRICS[scale and scale.name]],
                 coerce=float,
                 error_messages=dict.fromkeys(("required", "invalid_choice"), message),
             )
@@ -101,7 +109,7 @@ def answer_grade(request: HttpRequest, slug: str) -> HttpResponse:
         sent,
         aspects=aspects,
         shown=verbs.shown_of(answer, aspects),
-        truths=bool(answer.truths),
+        scale=answer.scale,
         initial=given,
     )
     if htmx.submit(form, verbs.grade_answer, answer=answer, access=access) is not None:
@@ -147,15 +155,15 @@ def _shown(answer: GradedAnswer, form: GradeForm, aspects: list[Aspect]) -> dict
         "words": sha256(form.now.encode()).hexdigest()[:12],
         "item": answer,
         "query": answer.query,
-        "reference": "" if answer.truths else verbs.reference_of(answer),
+        "reference": "" if answer.scale else verbs.reference_of(answer),
         "form": form,
         "errors": [each[0] for each in form.errors.values()],
         "fields": [
             (aspect, name, str(form[name].value()))
             for aspect, name in zip(scored, form.names, strict=False)
         ],
-        "quality": None if answer.truths else number(str(form["quality"].value())),
-        "rubric": RIGHT if answer.truths else RUBRIC,
-        "points": () if answer.truths else QUALITY,
+        "quality": None if answer.scale else number(str(form["quality"].value())),
+        "rubric": RUBRICS[answer.scale and answer.scale.name],
+        "points": () if answer.scale else QUALITY,
         **reading(answer.query),
     }

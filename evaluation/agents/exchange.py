@@ -41,9 +41,9 @@ def read_files(path: Path) -> Iterator[tuple[str, Any]]:
             with file.open(encoding="utf-8", errors="replace") as lines:
                 for number, line in enumerate(lines, start=1):
                     if line.strip():
-                        yield f"{file.name}, line {number}", _parsed(line)
+                        yield f"{file.name}, line {number}", parsed(line)
             continue
-        found = _parsed(file.read_text("utf-8", errors="replace"))
+        found = parsed(file.read_text("utf-8", errors="replace"))
         if isinstance(found, list):
             yield from ((f"{file.name}, record {n}", each) for n, each in enumerate(found, 1))
         else:
@@ -66,7 +66,7 @@ def import_traces(
     """
     if not path.exists():
         raise Refused(f"There is no {path}.")
-    queries = _queries(benchmark, domain)
+    queries = queries_by_id(benchmark, domain)
     rows: list[tuple[Query, Record]] = []
     faults: list[str] = []
     for place, data in read_files(path):
@@ -184,8 +184,9 @@ def _usage(item: AgentItem) -> dict[str, int]:
     return dict(zip(names, sums, strict=True)) | {"total_tokens": sums[0] + sums[2]}
 
 
-def _parsed(text: str) -> Any:
-    if len(text) > _LONGEST_LINE:
+def parsed(text: str, longest: int = _LONGEST_LINE) -> Any:
+    """A line of JSON, or the fault why it is none."""
+    if len(text) > longest:
         return RecordFault("The record is far too long.")
     try:
         return json.loads(text)
@@ -195,7 +196,8 @@ def _parsed(text: str) -> Any:
         return RecordFault("This is nested too deeply.")
 
 
-def _queries(benchmark: Benchmark, domain: str) -> dict[str, list[Query]]:
+def queries_by_id(benchmark: Benchmark, domain: str) -> dict[str, list[Query]]:
+    """Queries of the benchmark, or of one domain, by their id, which several domains may have."""
     rows = Query.objects.in_benchmark(benchmark).filter(domain__is_ready=True)
     if domain:
         rows = rows.filter(domain__name=domain)

@@ -1,9 +1,8 @@
 """Judging agents' answers, and trying the judge itself on answers of known order."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
@@ -24,6 +23,7 @@ from evaluation.agents.protocol.judging import (
     Exam,
     Judge,
     JudgeMode,
+    Judging,
     NoVerdict,
     Verdict,
     falls_strictly,
@@ -35,13 +35,11 @@ from evaluation.agents.reading import is_same
 from kit.errors import Refused
 from kit.runs.models import RunGroup, RunStatus
 from kit.runs.moves import retry_items
+from llm import pump
 from llm.endpoints import Endpoint, fence_key
-from llm.errors import LLMError
-from llm.gateway import Gateways
 from llm.ledger.accounts import asked_of, check_sampling, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input
-from llm.pump import Pump, carry
 from llm.requests import Usage
 
 ROLE: Final = "grader"
@@ -153,18 +151,10 @@ def judge_of(run: JudgeRun) -> Judge:
     )
 
 
-@dataclass(frozen=True)
-class Job:
-    """An answer that waits for its verdict; or why it cannot be judged."""
-
-    row: AnswerVerdict
-    exam: Exam | None
-    fault: str = ""
-    said: Verdict | NoVerdict | None = None
-    failure: LLMError | None = None
+Job: TypeAlias = pump.Job[AnswerVerdict, Exam, Verdict | NoVerdict]
 
 
-class JudgePump(Pump[Job, Job]):
+class JudgePump(pump.ExamPump[AnswerVerdict, Exam, Verdict | NoVerdict]):
     """One worker's drive of its share of a judge run."""
 
     run: JudgeRun
@@ -179,13 +169,9 @@ class JudgePump(Pump[Job, Job]):
         rows = group.within(self.run.waiting_items()).select_related("query__domain", "item")
         return read_jobs(list(rows), self.run.benchmark)
 
-    async def work(self, item: Job, gateways: Gateways) -> Job:
+    def steps(self, row: AnswerVerdict, exam: Exam) -> Judging:
         """Ask until a reply is valid."""
-        if item.exam is None:
-            return item
-        steps = judge(item.exam, self.judge, self.key)
-        said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
-        return replace(item, said=said)
+        return judge(exam, self.judge, self.key)
 
     def store(self, results: Sequence[Job]) -> int:
         """Verdicts of a group."""

@@ -5,8 +5,10 @@ queries of which nobody had labelled or graded anything, and no model said anyth
 was first used here.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import combinations
 from math import log
 from typing import Any, Final
 
@@ -16,7 +18,6 @@ from django.urls import reverse
 
 from annotate.models import AnswerGrade, CaseStatus, Vote
 from corpus.models import Benchmark
-from debate.measures import flips
 from debate.models import AuditItem, Debate, DebateRun, RunKind
 from evaluation.agents.models import AnswerVerdict, JudgeRun, VerdictState
 from evaluation.agents.protocol.measures import calibration_error, spread
@@ -37,6 +38,8 @@ from kit.stats.ratings import from_triples
 from kit.stats.results import Estimate
 
 BINARY: Final = (0.0, 1.0)
+# Of long answers; a grader may give any whole number.
+POINTS: Final = tuple(float(n) for n in range(101))
 _BINS: Final = 5
 _PEOPLE, _STRINGS = "people", "exact strings"
 _Key = tuple[Hashable, ...]
@@ -124,37 +127,34 @@ def table_of(card: Card) -> ReportTable:
     """The card as a table: a figure a row."""
     rows: list[tuple[Cell, ...]] = []
     for each in card.measures:
-        whole = each.kappa(held_out=False)
-        held = each.kappa(held_out=True)
-        if each.beside == _PEOPLE:
-            rows.append(_row(f"κ, {each.name}, held out", held, held.reason or each.beside))
-        rows.append(_row(f"κ, {each.name}, all items", whole, whole.reason or each.beside))
-        n = len(each.seen)
-        rows.append(
-            (text(f"length bias, {each.name}"), Cell(each.length_bias, "coefficient"), Cell(n),
-             text(each.beside))
-        )  # fmt: skip
-        rows.append(
-            (text(f"calibration error, {each.name}"), Cell(each.calibration, "coefficient"),
-             Cell(n), text(each.beside))
-        )  # fmt: skip
-    rows += [
-        (text("changes when the order is swapped"), percent(card.swap), Cell(card.swap.n),
-         text("" if card.swap.n else "not tried")),
-        (text("changes when asked again"), percent(card.again), Cell(card.again.n),
-         text("" if card.again.n else "not repeated")),
-    ]  # fmt: skip
+        n, beside = Cell(len(each.seen)), text(each.beside)
+        for held_out, words in ((True, "held out"), (False, "all items")):
+            if each.beside == _PEOPLE or not held_out:
+                found = each.kappa(held_out=held_out)
+                rows.append(
+                    (text(f"κ, {each.name}, {words}"), measured(found, "coefficient"),
+                     Cell(found.n_items), text(found.reason or each.beside))
+                )  # fmt: skip
+        for words, value in (
+            ("length bias", each.length_bias),
+            ("calibration error", each.calibration),
+        ):
+            rows.append((text(f"{words}, {each.name}"), Cell(value, "coefficient"), n, beside))
+    for words, share, why in (
+        ("changes when the order is swapped", card.swap, "not tried"),
+        ("changes when asked again", card.again, "not repeated"),
+    ):
+        rows.append((text(words), percent(share), Cell(share.n), text("" if share.n else why)))
     if card.sigma is not None:
-        rows.append(
-            (text("mean sigma of repetitions"), Cell(card.sigma, "coefficient"), Cell(None),
-             text("quality"))
-        )  # fmt: skip
+        sigma = Cell(card.sigma, "coefficient")
+        rows.append((text("mean sigma of repetitions"), sigma, Cell(None), text("quality")))
     said = card.verdicts + card.failed
-    usd = card.usd / card.verdicts if card.verdicts else None
+    usd = Cell(card.usd / card.verdicts if card.verdicts else None, "usd")
+    failed = percent(proportion(card.failed, said))
     rows += [
-        (text("without a verdict"), percent(proportion(card.failed, said)), Cell(said), text("")),
-        (text("dollars a verdict"), Cell(usd, "usd"), Cell(card.verdicts), text("")),
-    ]  # fmt: skip
+        (text("without a verdict"), failed, Cell(said), text("")),
+        (text("dollars a verdict"), usd, Cell(card.verdicts), text("")),
+    ]
     practice = "The practice model judges by shared words; nothing of this is to be read."
     notes = (practice,) if card.practice else ()
     title = f"{card.kind}: {card.name}"
@@ -162,8 +162,16 @@ def table_of(card: Card) -> ReportTable:
     return ReportTable(card.key, title, header, tuple(rows), notes)
 
 
-def _row(name: str, found: Estimate, why: str) -> tuple[Cell, ...]:
-    return text(name), measured(found, "coefficient"), Cell(found.n_items), text(why)
+def _queries(*rows: tuple[QuerySet[Any], str]) -> set[int]:
+    """The queries that stand in such columns."""
+    return {key for some, name in rows for key in
+            some.order_by().values_list(name, flat=True).distinct()}  # fmt: skip
+
+
+def _changed(one: Mapping[Hashable, object], other: Mapping[Hashable, object]) -> Proportion:
+    """Values that both have, and that are not the same."""
+    shared = one.keys() & other.keys()
+    return proportion(sum(one[key] != other[key] for key in shared), len(shared))
 
 
 # Judges of agents' answers.
@@ -225,37 +233,35 @@ def _seen_answers(judge: JudgeRun) -> set[int]:
     verdicts = AnswerVerdict.objects.filter(
         run__benchmark=judge.benchmark, run__created_at__lt=first
     ).exclude(state=VerdictState.WAITING)
-    grades = AnswerGrade.objects.filter(
-        answer__sample__benchmark=judge.benchmark, created_at__lt=first
-    )
-    return {
-        *verdicts.order_by().values_list("query", flat=True).distinct(),
-        *grades.order_by().values_list("answer__query", flat=True).distinct(),
-    }
+    return _queries((verdicts, "query"), _graded_before(judge.benchmark, first))
+
+
+def _graded_before(benchmark: Benchmark, first: datetime) -> tuple[QuerySet[Any], str]:
+    grades = AnswerGrade.objects.filter(answer__sample__benchmark=benchmark, created_at__lt=first)
+    return grades, "answer__query"
 
 
 def _swapped(judge: JudgeRun, said: Any) -> Proportion:
     """Answers whose quality or completeness is another one with the aspects swapped."""
     for other in all_judges(judge.benchmark):
-        if other.config.get("swapped") and is_same(_unswapped(other), judge):
-            turned = verdicts_by(other)
-            pairs = [
-                (_marks(said[key]), _marks(turned[key])) for key in said.keys() & turned.keys()
-            ]
-            known = [(one, two) for one, two in pairs if one and two]
-            return proportion(sum(one != two for one, two in known), len(known))
+        if other.config.get("swapped"):
+            # As it would be with the aspects in their order; not to be saved.
+            config = {name: value for name, value in other.config.items() if name != "swapped"}
+            plain = JudgeRun(
+                endpoint=other.endpoint, model=other.model, mode=other.mode, config=config
+            )
+            if is_same(plain, judge):
+                return _changed(_marks(said), _marks(verdicts_by(other)))
     return Proportion(0, 0)
 
 
-def _unswapped(judge: JudgeRun) -> JudgeRun:
-    """The judge as it would be with the aspects in their order; not to be saved."""
-    config = {name: value for name, value in judge.config.items() if name != "swapped"}
-    return JudgeRun(endpoint=judge.endpoint, model=judge.model, mode=judge.mode, config=config)
-
-
-def _marks(rows: Sequence[AnswerVerdict]) -> tuple[int | None, int | None] | None:
-    row = next((each for each in rows if each.quality is not None), None)
-    return None if row is None else (row.quality, row.completeness)
+def _marks(said: Mapping[Any, Sequence[AnswerVerdict]]) -> dict[Hashable, object]:
+    """Quality and completeness of what was first judged."""
+    first = {
+        key: next((each for each in rows if each.quality is not None), None)
+        for key, rows in said.items()
+    }
+    return {key: (row.quality, row.completeness) for key, row in first.items() if row}
 
 
 # Models that label pairs of query and passage.
@@ -316,25 +322,19 @@ def _seen_pairs(benchmark: Benchmark, prompt: str) -> set[int]:
     first = runs.aggregate(first=Min("created_at"))["first"]
     debates = Debate.objects.filter(run__benchmark=benchmark, run__created_at__lt=first)
     votes = Vote.objects.filter(case__query__domain__benchmark=benchmark, created_at__lt=first)
-    return {
-        *debates.order_by().values_list("query", flat=True).distinct(),
-        *votes.order_by().values_list("case__query", flat=True).distinct(),
-    }
+    return _queries((debates, "query"), (votes, "case__query"))
 
 
 def _flipped(runs: Sequence[DebateRun], name: str) -> Proportion:
     """Labels that change between two runs that differ in this one value, over pairs both have."""
-    for place, one in enumerate(runs):
-        for other in runs[place + 1 :]:
-            mine, theirs = ({**run.config, "preset": ""} for run in (one, other))
-            if mine.pop(name, None) != theirs.pop(name, None) and mine == theirs:
-                sides = [_labels(run) for run in (one, other)]
-                shared = sides[0].keys() & sides[1].keys()
-                return flips((sides[0][pair], sides[1][pair]) for pair in shared).flipped
+    for one, other in combinations(runs, 2):
+        mine, theirs = ({**run.config, "preset": ""} for run in (one, other))
+        if mine.pop(name, None) != theirs.pop(name, None) and mine == theirs:
+            return _changed(_labels(one), _labels(other))
     return Proportion(0, 0)
 
 
-def _labels(run: DebateRun) -> dict[tuple[int, int], int | None]:
+def _labels(run: DebateRun) -> dict[Hashable, object]:
     rows = run.debates.filter(label__isnull=False).order_by()
     return {(q, p): label for q, p, label in rows.values_list("query", "passage", "label")}
 
@@ -359,9 +359,11 @@ def _grader_card(runs: Sequence[GradeRun]) -> Card:
         failed=Count("pk", filter=Q(state__in=(GradeState.UNREADABLE, GradeState.FAILED))),
     )
     measures = []
-    if newest.rag_run.harness == Harness.SHORT:
-        seen = _seen_by_people(newest, grades)
-        measures += [Measure("true or false", BINARY, seen)] if seen else []
+    is_short = newest.rag_run.harness == Harness.SHORT
+    if seen := _seen_by_people(newest, grades):
+        named = ("true or false", BINARY) if is_short else ("0 to 100", POINTS)
+        measures.append(Measure(*named, seen))
+    if is_short:
         rows = grades.filter(state=GradeState.GRADED, answer__accuracy__isnull=False)
         columns = ("pk", "answer__query", "value", "answer__accuracy", "answer__answers")
         seen = [
@@ -386,7 +388,7 @@ def _grader_card(runs: Sequence[GradeRun]) -> Card:
 
 def _seen_by_people(newest: GradeRun, grades: QuerySet[Grade]) -> list[Seen]:
     """Grades beside what people said of the same words; what says nothing is wrong by rule."""
-    said = said_by_people(newest.benchmark)
+    said = said_by_people(newest.benchmark, newest.rag_run.harness)
     seen_before = _seen_generated(newest) if said else set()
     rows = grades.filter(state=GradeState.GRADED, answer__is_informed=True)
     rows = rows.filter(answer__query__in={query for query, _ in said}).select_related("answer")
@@ -394,7 +396,7 @@ def _seen_by_people(newest: GradeRun, grades: QuerySet[Grade]) -> list[Seen]:
         Seen(
             (grade.pk, person),
             grade.answer.query_id,
-            grade.value or 0.0,
+            min(max(round(grade.value or 0.0), 0.0), POINTS[-1]),
             mark,
             len(text),
             grade.answer.query_id not in seen_before,
@@ -410,26 +412,16 @@ def _seen_generated(newest: GradeRun) -> set[int]:
     runs = newest.benchmark.grade_runs.all()
     first = min(run.created_at for run in runs if run.config["prompt"] == newest.config["prompt"])
     grades = Grade.objects.filter(run__benchmark=newest.benchmark, run__created_at__lt=first)
-    people = AnswerGrade.objects.filter(
-        answer__sample__benchmark=newest.benchmark, created_at__lt=first
-    )
-    return {
-        *grades.order_by().values_list("answer__query", flat=True).distinct(),
-        *people.order_by().values_list("answer__query", flat=True).distinct(),
-    }
+    return _queries((grades, "answer__query"), _graded_before(newest.benchmark, first))
 
 
 def _graded_again(runs: Sequence[GradeRun]) -> Proportion:
     """Values that change between two gradings of one run by this grader."""
-    for place, one in enumerate(runs):
-        for other in runs[place + 1 :]:
-            if one.rag_run_id == other.rag_run_id:
-                sides = [
-                    dict(run.grades.filter(state=GradeState.GRADED).values_list("answer", "value"))
-                    for run in (one, other)
-                ]
-                shared = sides[0].keys() & sides[1].keys()
-                return proportion(
-                    sum(sides[0][key] != sides[1][key] for key in shared), len(shared)
-                )
+    for one, other in combinations(runs, 2):
+        if one.rag_run_id == other.rag_run_id:
+            return _changed(*map(_values, (one, other)))
     return Proportion(0, 0)
+
+
+def _values(run: GradeRun) -> dict[Hashable, object]:
+    return dict(run.grades.filter(state=GradeState.GRADED).values_list("answer", "value"))

@@ -12,12 +12,12 @@ from django.views.decorators.http import require_GET, require_http_methods
 from corpus.access import Access, enter_unblinded
 from corpus.models import Role
 from evaluation.judges.cards import Card, cards_of, table_of
-from evaluation.judges.exchange import KINDS, MOST_BYTES, compared_file, written
+from evaluation.judges.exchange import KINDS, MOST_BYTES, NUGGETS, compared_file, written
 from evaluation.judges.orders import families_table, meta_table, orders_of, without_family
-from evaluation.judges.protocol.autojudge import SHAPES
+from evaluation.judges.protocol.autojudge import JSONL, SHAPES
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.csvfile import table_response
+from kit.lists.csvfile import named_table_response
 from kit.lists.report_tables import ReportTable
 
 READERS = (Role.ADMIN, Role.REVIEWER)
@@ -34,7 +34,10 @@ class FileForm(forms.Form):
     kind = forms.ChoiceField(label="What it is", choices=[(each, _WORDS[each]) for each in KINDS])
     shape = forms.ChoiceField(
         label="Columns of a leaderboard",
-        choices=[(name, " ".join(columns)) for name, columns in SHAPES.items()],
+        choices=[
+            (name, ("JSON: " if name == JSONL else "") + " ".join(columns))
+            for name, columns in SHAPES.items()
+        ],
     )
     file = forms.FileField(label="File")
 
@@ -78,10 +81,7 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
 def judges_table(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     """One table as a file."""
     access = enter_unblinded(request.user, slug, *READERS)
-    for sheet in all_tables(access, with_ranking=name == "without"):
-        if sheet.name == name:
-            return table_response(f"{slug}-{name}.csv", sheet)
-    raise Http404("No such table.")
+    return named_table_response(slug, all_tables(access, with_ranking=name == "without"), name)
 
 
 @require_GET
@@ -102,7 +102,8 @@ def file_response(access: Access, kind: str, judge: str, shape: str) -> HttpResp
     lines = written(access.benchmark, kind, judge=judge, shape=shape)
     text = "".join(f"{line}\n" for line in lines)
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
-    name = f"{access.benchmark.slug}-{kind}.{'jsonl' if kind == 'nuggets' else 'txt'}"
+    ending = "jsonl" if kind == NUGGETS or shape == JSONL else "txt"
+    name = f"{access.benchmark.slug}-{kind}.{ending}"
     response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
     return response
 

@@ -9,7 +9,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from annotate.grading.api import NewSampleSerializer, SampleSerializer
 from annotate.grading.services import close_sample
-from corpus.access import enter, enter_unblinded
+from corpus.access import Access, enter, enter_unblinded
 from corpus.models import RetrievalRun, Role
 from corpus.run_routes import run_paths
 from evaluation.agents.views import READERS
@@ -19,12 +19,11 @@ from evaluation.rag.grading import forecast as grade_forecast
 from evaluation.rag.models import HARNESSES, Grade, GradeRun, RagAnswer, RagRun, RagSource
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.protocol.grading import PROFILES, STRICT
-from evaluation.rag.reading import VIEWS, generators
+from evaluation.rag.reading import VIEWS
 from evaluation.rag.views import (
     GRADINGS,
     RUNS,
     cell_of,
-    chosen,
     forecast_of,
     get_answer,
     get_grade_run,
@@ -33,6 +32,7 @@ from evaluation.rag.views import (
     get_source,
     start,
     start_grading,
+    tables_of,
 )
 from kit.api import KeyField, ReportTableSerializer, Route
 from kit.errors import Refused
@@ -116,22 +116,19 @@ class GradeSerializer(serializers.ModelSerializer):
 _BOARD = [OpenApiParameter("generator", int), OpenApiParameter("outcome")]
 
 
-class RagSampleSerializer(SampleSerializer):
-    """Answers that people judge; `judged` have a verdict, `given` counts verdicts."""
-
-
-class NewRagSampleSerializer(NewSampleSerializer):
-    """How many answers, and how many people each."""
-
-
 class RagRoutes(ViewSetMixin, Route):
     """Answers generated from what systems retrieve."""
+
+    def reader(self) -> Access:
+        """The benchmark, for who may read what gold says."""
+        return enter_unblinded(self.person(), self.kwargs["slug"], *READERS)
 
     @extend_schema(responses=RagRunSerializer(many=True))
     def rag_runs(self, request: Request, slug: str) -> Response:
         """Runs, and starting one."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        rows = access.benchmark.rag_runs.select_related("account").prefetch_related("sources")
+        rows = (
+            self.reader().benchmark.rag_runs.select_related("account").prefetch_related("sources")
+        )
         return self.page(rows, RagRunSerializer)
 
     @extend_schema(request=NewRagRunSerializer, responses={202: RagRunSerializer})
@@ -164,23 +161,21 @@ class RagRoutes(ViewSetMixin, Route):
     @extend_schema(responses=RagAnswerSerializer(many=True))
     def rag_answers(self, request: Request, slug: str, pk: int) -> Response:
         """The answers of a run."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        return self.page(get_run(access, pk).answers.all(), RagAnswerSerializer)
+        return self.page(get_run(self.reader(), pk).answers.all(), RagAnswerSerializer)
 
-    @extend_schema(responses=RagSampleSerializer(many=True))
+    @extend_schema(responses=SampleSerializer(many=True))
     def rag_samples(self, request: Request, slug: str, pk: int) -> Response:
-        """Samples of a run's short answers that people judge, and drawing one."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        return self.page(people.samples(get_run(access, pk)), RagSampleSerializer)
+        """Samples of a run's answers that people judge, and drawing one."""
+        return self.page(people.samples(get_run(self.reader(), pk)), SampleSerializer)
 
-    @extend_schema(request=NewRagSampleSerializer, responses={201: RagSampleSerializer})
+    @extend_schema(request=NewSampleSerializer, responses={201: SampleSerializer})
     def rag_draw(self, request: Request, slug: str, pk: int) -> Response:
-        """Samples of a run's short answers that people judge, and drawing one."""
+        """Samples of a run's answers that people judge, and drawing one."""
         access = enter(self.person(), slug, Role.ADMIN)
         run = get_run(access, pk)
-        made = people.draw(access=access, run=run, **self.read(NewRagSampleSerializer))
+        made = people.draw(access=access, run=run, **self.read(NewSampleSerializer))
         found = people.samples(run).get(pk=made.pk)
-        return Response(RagSampleSerializer(found).data, status=201)
+        return Response(SampleSerializer(found).data, status=201)
 
     @extend_schema(request=None, responses={204: None})
     def rag_sample_close(self, request: Request, slug: str, pk: int) -> Response:
@@ -192,8 +187,7 @@ class RagRoutes(ViewSetMixin, Route):
     @extend_schema(responses=RagAnswerSerializer)
     def rag_answer(self, request: Request, slug: str, pk: int) -> Response:
         """One answer."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        return Response(RagAnswerSerializer(get_answer(access, pk)).data)
+        return Response(RagAnswerSerializer(get_answer(self.reader(), pk)).data)
 
     @extend_schema(responses=RunForecastSerializer)
     def grade_forecast(self, request: Request, slug: str, pk: int) -> Response:
@@ -205,8 +199,7 @@ class RagRoutes(ViewSetMixin, Route):
     @extend_schema(responses=GradeRunSerializer(many=True))
     def grade_runs(self, request: Request, slug: str) -> Response:
         """Gradings, and starting one."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        rows = access.benchmark.grade_runs.select_related("account")
+        rows = self.reader().benchmark.grade_runs.select_related("account")
         return self.page(rows, GradeRunSerializer)
 
     @extend_schema(request=NewGradeRunSerializer, responses={202: GradeRunSerializer})
@@ -220,17 +213,13 @@ class RagRoutes(ViewSetMixin, Route):
     @extend_schema(responses=GradeSerializer(many=True))
     def grades(self, request: Request, slug: str, pk: int) -> Response:
         """The grades of a grading."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        return self.page(get_grade_run(access, pk).grades.all(), GradeSerializer)
+        return self.page(get_grade_run(self.reader(), pk).grades.all(), GradeSerializer)
 
     @extend_schema(parameters=_BOARD, responses=ReportTableSerializer(many=True))
     def rag_board(self, request: Request, slug: str) -> Response:
         """What a generator made of each system's passages: that of the run `generator`, or the
         newest. Empty where nothing was answered yet."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        if not generators(access.benchmark):
-            return Response([])
-        return Response(as_data(chosen(access, request.query_params)[1].tables))
+        return Response(as_data(tables_of(self.reader(), request.query_params)))
 
     @extend_schema(
         parameters=[
@@ -242,7 +231,7 @@ class RagRoutes(ViewSetMixin, Route):
     )
     def rag_cell(self, request: Request, slug: str, pk: int) -> Response:
         """The answers in one cell of RAGAlign, of the source `id`."""
-        access = enter_unblinded(self.person(), slug, *READERS)
+        access = self.reader()
         source = get_source(access, pk)
         *_, queries = cell_of(access, source, request.query_params)
         return self.page(source.answers.filter(query__in=queries), RagAnswerSerializer)

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from corpus.marcus.figures import PUBLISHED, relative_gain
 from corpus.models import CleaningPreset, CleaningRun
+from evaluation.metrics.alignment import system_pearson
 from evaluation.metrics.run import Floats
 from evaluation.metrics.standings import (
     Interval,
@@ -53,7 +54,7 @@ from kit.stats.predicted import Stratum, corrected_mean
 from kit.stats.ratings import from_columns
 
 # Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
-_FORM: Final = 2
+_FORM: Final = 3
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def tables(board: Board, outcome: str) -> list[ReportTable]:
             found.append(align_table(board, outcome))
         found += [correlation_table(board, outcome), systems_table(board, outcome)]
         found += [sheet for sheet in [shift_table(board, outcome)] if sheet.rows]
-    if board.is_binary(outcome):
+    if board.is_like_people(outcome):
         found += [sheet for sheet in [corrected_table(board, outcome)] if sheet.rows]
     if len(board.graders) > 1:
         kept = _kept(board.run, "graders", board.answered, lambda: asdict(graders_table(board)))
@@ -255,50 +256,60 @@ def uplifts(board: Board, values: Floats) -> list[tuple[Interval, PairedTest | N
 
 
 def corrected_table(board: Board, outcome: str) -> ReportTable:
-    """Of each system the share that is right, and what people's sample makes of it.
+    """Of each system the share that is right, or its mean points, and what people's sample makes of
+    it.
 
     What says nothing is wrong by rule, so that people's sample is of the others.
     """
     rows = [
         found for row in range(len(board.systems)) if (found := _corrected(board, outcome, row))
     ]
+    words = "people call right" if board.is_binary(outcome) else "people give"
     header = (
         *("system", "answers", outcome_words(board, outcome), "judged by people"),
-        *("people call right", "corrected"),
+        *(words, "correlation with people", "corrected"),
     )
     notes = (
         "Prediction-powered inference (PPI++), by what the machine says of an answer: people’s "
         "share over the sample, weighed as all answers are. Over answers, not over domains. "
         "Answers that say nothing are wrong by rule and in no sample.",
+        "How far people agree with a grader: its card under Judges.",
     )
     return ReportTable("corrected", "Corrected by people", header, tuple(rows), notes)
 
 
 def _corrected(board: Board, outcome: str, row: int) -> tuple[Cell, ...]:
     """The line of a system; none where people judged nothing of it."""
-    values, people, mute = board.outcomes[outcome][row], board.people[row], board.silent[row]
-    silent = int((mute & (values == 0)).sum())
-    counts = [int((~mute & (values == 0)).sum()), int((values == 1).sum())]
-    judged = [(values == said) & ~np.isnan(people) for said in (0.0, 1.0)]
-    strata = [
-        Stratum(count, said, [(said, mark) for mark in people[which].tolist()])
-        for count, said, which in zip(counts, (0.0, 1.0), judged, strict=True)
-    ]
-    marks = [mark for each in strata for _, mark in each.pairs]
-    if not marks:
+    values, people = board.outcomes[outcome][row], board.people[row]
+    known = ~np.isnan(values)
+    spoken, judged = known & ~(board.silent[row] & (values == 0)), known & ~np.isnan(people)
+    if not judged.any():
         return ()
-    found, answers = corrected_mean(strata), sum(counts) + silent
-    share = sum(counts) / answers
+    # Right and wrong are a stratum each; of points the machine's say how people's vary.
+    groups = [values == 0, values == 1] if board.is_binary(outcome) else [known]
+    strata = [
+        Stratum(
+            int((group & spoken).sum()),
+            float(values[group & spoken].mean()),
+            list(zip(values[group & judged].tolist(), people[group & judged].tolist(),
+                     strict=True)),
+        )
+        for group in groups if (group & spoken).any()
+    ]  # fmt: skip
+    found, share = corrected_mean(strata), spoken.sum() / known.sum()
     value, low, high = (
         None if end is None else end * share for end in (found.value, found.low, found.high)
     )
+    kind = "coefficient" if board.best(outcome) == 1 else "number"
+    both = values[judged].tolist(), people[judged].tolist()
     return (
         text(board.systems[row].name, _source_url(board, row)),
-        Cell(answers),
-        Cell(counts[1] / answers, "coefficient"),
-        Cell(len(marks)),
-        Cell(sum(marks) / len(marks), "coefficient"),
-        Cell(value, "coefficient", low, high),
+        Cell(int(known.sum())),
+        Cell(float(values[known].mean()), kind),
+        Cell(len(both[1])),
+        Cell(sum(both[1]) / len(both[1]), kind),
+        Cell(system_pearson(*both), "coefficient"),
+        Cell(value, kind, low, high),
     )
 
 

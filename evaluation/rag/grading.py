@@ -1,9 +1,8 @@
 """Grading generated answers: a model says whether they hold the truth, or how much of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -18,6 +17,7 @@ from evaluation.rag.protocol.grading import (
     Exam,
     Graded,
     Grader,
+    Grading,
     grade,
     grade_request,
     role_of,
@@ -28,13 +28,11 @@ from kit.errors import Refused
 from kit.runs.models import RunGroup, RunStatus
 from kit.runs.moves import retry_items
 from kit.runs.sharing import cut
+from llm import pump
 from llm.endpoints import Endpoint, fence_key
-from llm.errors import LLMError
-from llm.gateway import Gateways
 from llm.ledger.accounts import asked_of, check_sampling, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
-from llm.pump import Pump, carry
 from llm.requests import Usage
 
 ROLE: Final = "grader"
@@ -125,17 +123,10 @@ def grader_of(run: GradeRun) -> Grader:
     return Grader(run.endpoint, run.model, harness, **{name: config[name] for name in kept})
 
 
-@dataclass(frozen=True)
-class Job:
-    """An answer that waits for its grade; without an exam the grade needs no call, or cannot be."""
-
-    row: Grade
-    exam: Exam | None
-    said: Graded | None = None
-    failure: LLMError | None = None
+Job: TypeAlias = pump.Job[Grade, Exam, Graded]
 
 
-class GradePump(Pump[Job, Job]):
+class GradePump(pump.ExamPump[Grade, Exam, Graded]):
     """One worker's drive of its share of a grading."""
 
     run: GradeRun
@@ -157,13 +148,9 @@ class GradePump(Pump[Job, Job]):
             self._truths |= truths_of(self.run.benchmark, list(unread.values()), harness)
         return [Job(row, _exam(row, self._truths)) for row in found]
 
-    async def work(self, item: Job, gateways: Gateways) -> Job:
+    def steps(self, row: Grade, exam: Exam) -> Grading:
         """Ask until a reply is a grade."""
-        if item.exam is None:
-            return item
-        steps = grade(item.exam, self.grader, self.key, item.row.replicate)
-        said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
-        return replace(item, said=said)
+        return grade(exam, self.grader, self.key, row.replicate)
 
     def store(self, results: Sequence[Job]) -> int:
         """Grades of a group."""

@@ -1,4 +1,5 @@
-"""People beside graders: experts call short answers right or wrong, blind to what graders say.
+"""People beside graders: experts call short answers right or wrong, and give long ones points as
+the teacher does, blind to what graders say.
 
 They are asked as about answers of agents (annotate/grading). An answer that says nothing is wrong
 by rule: nobody is asked about it.
@@ -9,8 +10,8 @@ from typing import Final
 
 from django.db.models import Count, Max, QuerySet
 
-from annotate.grading.models import AnswerGrade, GradedAnswer, GradingSample, SampleKind
-from annotate.grading.services import PEOPLE, SEED, SIZE, TRUE, open_sample, with_progress
+from annotate.grading.models import SCALES, AnswerGrade, GradedAnswer, GradingSample, SampleKind
+from annotate.grading.services import PEOPLE, SEED, SIZE, open_sample, with_progress
 from corpus.access import Access
 from corpus.models import Benchmark
 from evaluation.rag.models import AnswerState, RagRun
@@ -20,8 +21,14 @@ from kit.errors import Refused
 from kit.runs.models import RunStatus
 
 _ORIGIN: Final = "rag"
-# By query and text of an answer: who said what of it, 1 right, 0 wrong.
+KINDS: Final = (SampleKind.TRUTHS, SampleKind.LONG)
+# By query and text of an answer: who said what of it, on the scale of its kind.
 Said = Mapping[tuple[int, str], Mapping[int, float]]
+
+
+def kind_of(harness: str) -> SampleKind:
+    """What people are asked of answers of a harness."""
+    return SampleKind.TRUTHS if harness == Harness.SHORT else SampleKind.LONG
 
 
 def draw(
@@ -29,8 +36,6 @@ def draw(
 ) -> GradingSample:
     """Ask experts about answers of all sources of a run, drawn by domain in proportion; as
     `open_sample`. One text that several sources gave to a query is judged once, for all."""
-    if run.harness != Harness.SHORT:
-        raise Refused("Short answers are right or wrong; of long ones check the citations.")
     if run.status != RunStatus.DONE:
         raise Refused("Answers are drawn when their run is done, and this one is not.")
     rows = run.answers.filter(state=AnswerState.ANSWERED, is_informed=True)
@@ -44,14 +49,15 @@ def draw(
         for each in found
         if (known := [truth for truth in truths[each.query_id] if truth.strip()])
     ]
+    kind = kind_of(run.harness)
     return open_sample(
-        access=access, answers=answers, size=size, seed=seed, people=people, kind=SampleKind.TRUTHS
+        access=access, answers=answers, size=size, seed=seed, people=people, kind=kind
     )
 
 
 def samples(run: RagRun) -> QuerySet[GradingSample]:
     """What was drawn of a run, newest first, with how far it is."""
-    rows = GradingSample.objects.filter(kind=SampleKind.TRUTHS)
+    rows = GradingSample.objects.filter(kind__in=KINDS)
     return with_progress(rows.filter(answers__origin__startswith=f"{_ORIGIN}:{run.pk}:"))
 
 
@@ -60,12 +66,15 @@ def run_of(sample: GradingSample) -> int:
     return int(sample.answers.values_list("origin", flat=True)[0].split(":")[1])
 
 
-def said_by_people(benchmark: Benchmark) -> Said:
-    """What stands of what people said of generated answers; of one person the last word."""
+def said_by_people(benchmark: Benchmark, harness: str) -> Said:
+    """What stands of what people said of generated answers of a harness, or of another one whose
+    answers are judged alike; of one person the last word."""
+    kind = kind_of(harness)
     found: dict[tuple[int, str], dict[int, float]] = {}
     columns = ("answer__query", "answer__text", "grader", "scores")
-    for query, text, person, scores in _grades(benchmark).order_by("pk").values_list(*columns):
-        found.setdefault((query, text), {})[person] = scores[TRUE]
+    rows = _grades(benchmark).filter(answer__sample__kind=kind).order_by("pk")
+    for query, text, person, scores in rows.values_list(*columns):
+        found.setdefault((query, text), {})[person] = scores[SCALES[kind].name]
     return found
 
 
@@ -77,5 +86,5 @@ def last_said(benchmark: Benchmark) -> tuple[int, int]:
 
 def _grades(benchmark: Benchmark) -> QuerySet[AnswerGrade]:
     return AnswerGrade.objects.standing().filter(
-        answer__sample__benchmark=benchmark, answer__sample__kind=SampleKind.TRUTHS
+        answer__sample__benchmark=benchmark, answer__sample__kind__in=KINDS
     )

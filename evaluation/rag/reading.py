@@ -38,8 +38,9 @@ class Board:
     `queries` are (key, domain, query id), by domain; `starts` are where domains begin. `outcomes`
     are by name: `together` (the graders' majority, or mean score), `grader-N`, and the strings.
     `graders` names the newest grading of each grader. `answered`: which answers and gradings these
-    are. `people`: the share of people who call an answer right, NaN where nobody judged it, and
-    `silent` answers that say nothing; both empty of marks where nobody judged any.
+    are. `people`: the share of people who call an answer right, of long ones the mean of their
+    points, NaN where nobody judged it, and `silent` answers that say nothing; both empty of marks
+    where nobody judged any.
     """
 
     run: RagRun
@@ -86,6 +87,11 @@ class Board:
     def is_binary(self, outcome: str) -> bool:
         """Whether it says right or wrong."""
         return outcome != "f1" and self.best(outcome) == 1.0
+
+    def is_like_people(self, outcome: str) -> bool:
+        """Whether people give what it gives: right or wrong to short answers, points to long."""
+        is_short = self.run.harness == Harness.SHORT
+        return self.is_binary(outcome) if is_short else outcome not in STRINGS
 
 
 def outcome_words(board: Board, outcome: str) -> str:
@@ -160,7 +166,7 @@ def board_of(run: RagRun) -> Board:
     domains = [domain for _, domain, _ in queries]
     changed = [place for place, name in enumerate(domains) if domains[place - 1 : place] != [name]]
     outcomes, graders = _outcomes(run, runs, systems, places)
-    people, silent = _people(run.benchmark, systems, places)
+    people, silent = _people(run, systems, places)
     return Board(
         run=run,
         answered=answered,
@@ -216,11 +222,11 @@ def _outcomes(
 
 
 def _people(
-    benchmark: Benchmark, systems: Sequence[RagSource], places: Mapping[int, int]
+    run: RagRun, systems: Sequence[RagSource], places: Mapping[int, int]
 ) -> tuple[Floats, Flags]:
     found = np.full((len(systems), len(places)), np.nan)
     silent = np.zeros(found.shape, np.bool_)
-    said = said_by_people(benchmark)
+    said = said_by_people(run.benchmark, run.harness)
     if not said:
         return found, silent
     rows_of = {source.pk: row for row, source in enumerate(systems)}

@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TypeAlias
 
-from corpus.models import CorpusVersion, Passage
+from corpus.models import Benchmark, CorpusVersion, Passage
+from corpus.texts.models import PassageQuerySet
 from corpus.versions.services import stored
 from evaluation.rag.models import AnswerState, RagAnswer, RagRun, SourceKind
 from evaluation.rag.protocol.answering import answer_request, has_information, read_answers
@@ -94,13 +94,15 @@ def texts_of(run: RagRun, rows: Sequence[RagAnswer]) -> Texts:
     asked: dict[tuple[int | None, int], set[str]] = defaultdict(set)
     for row in rows:
         asked[row.source.corpus_version_id, row.query.domain_id] |= set(row.passages)
-    collected = CorpusVersion.objects.growing(run.benchmark)
     found: Texts = {}
     for (version, domain), pids in asked.items():
-        versions = [stored(run.benchmark, version), collected]
-        layers = list(chain.from_iterable(v.layers or [v.pk] for v in versions if v))
-        known = Passage.objects.with_text().filter(
-            version_id__in=layers, domain=domain, pid__in=pids
-        )
-        found[version, domain] = {pid: text or "" for pid, text in known.values_list("pid", "text")}
+        rows = passages_of(run.benchmark, version).with_text().filter(domain=domain, pid__in=pids)
+        found[version, domain] = {pid: text or "" for pid, text in rows.values_list("pid", "text")}
     return found
+
+
+def passages_of(benchmark: Benchmark, key: int | None) -> PassageQuerySet:
+    """Passages of the corpus version of this key, and what experts collected."""
+    versions = [stored(benchmark, key), CorpusVersion.objects.growing(benchmark)]
+    layers = [pk for each in versions if each for pk in each.layers or [each.pk]]
+    return Passage.objects.filter(version_id__in=layers)

@@ -1,5 +1,6 @@
 """Screens of generated answers: runs, one answer, gradings, and the board of RAGAlign."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -11,7 +12,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.grading.models import GradingSample, SampleKind
+from annotate.grading.models import GradingSample
 from annotate.grading.services import close_sample
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.models import Passage, Role
@@ -37,7 +38,7 @@ from evaluation.rag.running import texts_of
 from evaluation.scores.services import GoldView
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.csvfile import table_response
+from kit.lists.csvfile import named_table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Filter, Table
 from kit.numbers import number
@@ -134,9 +135,7 @@ def rag_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     more: dict[str, Any] = {"sources": sources, "grade_runs": run.grade_runs.all()}
     more |= {"samples": people.samples(run), "sample_close": "rag-sample-close"}
     if run.status == "done" and access.is_admin and not htmx.is_fragment(request):
-        if run.harness == Harness.SHORT:
-            more["draw_form"] = DrawForm()
-        more["grade_form"] = GradeForm()
+        more |= {"draw_form": DrawForm(), "grade_form": GradeForm()}
         endpoint = endpoints.asked_for(None, grade_verbs.ROLE)
         more["forecast"] = grade_verbs.forecast(run, endpoint)
     return RUNS.monitor(
@@ -190,14 +189,10 @@ def rag_grade(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def rag_draw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Let people judge some of the run's answers."""
     access = enter(request.user, slug, Role.ADMIN)
-    run, form = get_run(access, pk), DrawForm(request.POST)
-
-    def draw(**given: int) -> RagRun:
-        people.draw(access=access, run=run, **given)
-        return run
-
+    run = get_run(access, pk)
+    draw = partial(people.draw, access=access, run=run)
     said = "Experts of the domains are asked now."
-    return RUNS.press(request, form, draw, said=said, back=RUNS.url(run))
+    return htmx.press(request, DrawForm(request.POST), draw, said=said, back=RUNS.url(run))
 
 
 @require_POST
@@ -245,7 +240,7 @@ def rag_board(request: HttpRequest, slug: str) -> HttpResponse:
 def rag_board_csv(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     """One table of the board as a file."""
     access = enter_unblinded(request.user, slug, *READERS)
-    return table_response(f"{slug}-rag-{name}.csv", table_of(access, request.GET, name))
+    return named_table_response(f"{slug}-rag", tables_of(access, request.GET), name)
 
 
 @require_GET
@@ -313,12 +308,9 @@ def chosen(access: Access, params: Any) -> tuple[RagRun, boards.Shown]:
     return run, boards.shown(run, params.get("outcome") or "")
 
 
-def table_of(access: Access, params: Any, name: str) -> ReportTable:
-    """One table of the board, or 404."""
-    for sheet in chosen(access, params)[1].tables if generators(access.benchmark) else ():
-        if sheet.name == name:
-            return sheet
-    raise Http404("No such table.")
+def tables_of(access: Access, params: Any) -> Sequence[ReportTable]:
+    """The tables of the board that is asked for; none where nothing was answered yet."""
+    return chosen(access, params)[1].tables if generators(access.benchmark) else ()
 
 
 def cell_of(access: Access, source: RagSource, params: Any) -> tuple[GoldView, str, list[int]]:
@@ -351,7 +343,7 @@ def get_run(access: Access, pk: int) -> RagRun:
 
 def get_sample(access: Access, pk: int) -> GradingSample:
     """A sample of generated answers, or 404."""
-    rows = GradingSample.objects.filter(kind=SampleKind.TRUTHS)
+    rows = GradingSample.objects.filter(kind__in=people.KINDS)
     return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 

@@ -12,7 +12,7 @@ from rest_framework.viewsets import ViewSetMixin
 from annotate.grading.api import NewSampleSerializer, SampleSerializer
 from annotate.grading.sentences import POST_EDIT, SIZE
 from annotate.grading.services import close_sample
-from corpus.access import enter, enter_unblinded
+from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Role
 from corpus.run_routes import run_paths
 from evaluation.agents.views import READERS
@@ -121,11 +121,14 @@ class NewSupportSampleSerializer(NewSampleSerializer):
 class SupportRoutes(ViewSetMixin, Route):
     """Whether answers are supported by what they cite."""
 
+    def reader(self) -> Access:
+        """The benchmark, for who may read what machines said."""
+        return enter_unblinded(self.person(), self.kwargs["slug"], *READERS)
+
     @extend_schema(responses=SupportSetSerializer(many=True))
     def sets(self, request: Request, slug: str) -> Response:
         """Sets of answers, and having one judged."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        return self.page(access.benchmark.support_sets.all(), SupportSetSerializer)
+        return self.page(self.reader().benchmark.support_sets.all(), SupportSetSerializer)
 
     @extend_schema(request=NewSupportSerializer, responses={202: SupportRunSerializer})
     def start(self, request: Request, slug: str) -> Response:
@@ -157,19 +160,17 @@ class SupportRoutes(ViewSetMixin, Route):
     @extend_schema(responses=SupportSetSerializer)
     def one(self, request: Request, slug: str, pk: int) -> Response:
         """One set."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        return Response(SupportSetSerializer(get_set(access, pk)).data)
+        return Response(SupportSetSerializer(get_set(self.reader(), pk)).data)
 
     @extend_schema(responses=ReportTableSerializer(many=True))
     def report(self, request: Request, slug: str, pk: int) -> Response:
         """What a set came to."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        return Response(as_data(tables_of(get_set(access, pk))))
+        return Response(as_data(tables_of(get_set(self.reader(), pk))))
 
     @extend_schema(responses=ClaimSerializer(many=True))
     def claims(self, request: Request, slug: str, pk: int) -> Response:
         """The citations of a set."""
-        of = get_set(enter_unblinded(self.person(), slug, *READERS), pk)
+        of = get_set(self.reader(), pk)
         rows = Claim.objects.filter(answer__support_set=of).select_related("answer")
         return self.page(rows, ClaimSerializer)
 
@@ -181,16 +182,22 @@ class SupportRoutes(ViewSetMixin, Route):
         run = start_judge(access, get_set(access, pk), given)
         return Response(SupportRunSerializer(run).data, status=202)
 
-    @extend_schema(responses={(200, "application/x-ndjson"): OpenApiResponse(str)})
+    @extend_schema(
+        parameters=[OpenApiParameter("anyway", bool), OpenApiParameter("limits", bool)],
+        responses={(200, "application/x-ndjson"): OpenApiResponse(str)},
+    )
     def answers(self, request: Request, slug: str, pk: int, shape: str) -> Any:
-        """The answers of a set in a shape: rag24, rag25, ragtime or neuclir, as JSON lines."""
-        return exported(get_set(enter_unblinded(self.person(), slug, *READERS), pk), shape)
+        """The answers of a set in a shape: rag24, rag25, ragtime or neuclir, as JSON lines.
+
+        With `limits` what in them is beyond the track's, by line. What the track refuses is refused
+        (409), naming the lines, but `anyway`.
+        """
+        return exported(get_set(self.reader(), pk), shape, request.query_params)
 
     @extend_schema(responses=SupportSampleSerializer(many=True))
     def samples(self, request: Request, slug: str, pk: int) -> Response:
         """Samples that people judge, and drawing one."""
-        of = get_set(enter_unblinded(self.person(), slug, *READERS), pk)
-        return self.page(report.samples(of), SupportSampleSerializer)
+        return self.page(report.samples(get_set(self.reader(), pk)), SupportSampleSerializer)
 
     @extend_schema(request=NewSupportSampleSerializer, responses={201: SupportSampleSerializer})
     def draw(self, request: Request, slug: str, pk: int) -> Response:
@@ -211,15 +218,13 @@ class SupportRoutes(ViewSetMixin, Route):
     @extend_schema(responses=SupportRunSerializer(many=True))
     def runs(self, request: Request, slug: str) -> Response:
         """Judges at work."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        rows = access.benchmark.support_runs.select_related("account")
+        rows = self.reader().benchmark.support_runs.select_related("account")
         return self.page(rows, SupportRunSerializer)
 
     @extend_schema(responses=SupportVerdictSerializer(many=True))
     def verdicts(self, request: Request, slug: str, pk: int) -> Response:
         """What a judge said."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        return self.page(get_run(access, pk).verdicts.all(), SupportVerdictSerializer)
+        return self.page(get_run(self.reader(), pk).verdicts.all(), SupportVerdictSerializer)
 
 
 _SETS, _RUNS = "b/<slug:slug>/support-sets", "b/<slug:slug>/support-runs"

@@ -1,18 +1,28 @@
 """Answers in and out, in the shapes of TREC RAG, RAGTIME and NeuCLIR."""
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from corpus.imports.context import chunks
 from corpus.lists import unused_name
-from corpus.models import Benchmark, CorpusVersion, Query
-from evaluation.support.models import SetKind, SupportSet
-from evaluation.support.protocol.shapes import SHAPES, Record, ShapeFault, read_record, written
+from corpus.models import Benchmark, CorpusVersion, Passage, Query
+from evaluation.agents.exchange import parsed, queries_by_id
+from evaluation.agents.protocol.records import RecordFault
+from evaluation.support.models import SetKind, SupportedAnswer, SupportSet
+from evaluation.support.protocol.shapes import (
+    SHAPES,
+    Record,
+    ShapeFault,
+    beyond,
+    cited_in,
+    read_record,
+    written,
+)
 from evaluation.support.services import store_split
-from evaluation.support.splitting import Split, Written, passages, splits
+from evaluation.support.splitting import passages, splits
 from kit import audit
 from kit.errors import Refused
 
@@ -36,12 +46,7 @@ def import_answers(
     nothing. Blank sentences are left out and counted (`blank` of the set). Raises Refused with line
     and field of every fault.
     """
-    queries = Query.objects.in_benchmark(benchmark).filter(domain__is_ready=True)
-    if domain:
-        queries = queries.filter(domain__name=domain)
-    by_qid: dict[str, list[Query]] = {}
-    for query in queries.select_related("domain").order_by("pk"):
-        by_qid.setdefault(query.qid, []).append(query)
+    queries = queries_by_id(benchmark, domain)
     rows: list[tuple[int, Query, Record]] = []
     seen: dict[tuple[str, int], int] = {}
     faults: list[str] = []
@@ -49,15 +54,18 @@ def import_answers(
         if not line.strip():
             continue
         try:
-            record = read_record(_parsed(line))
-            query = _query_of(record, by_qid)
+            data = parsed(line, _LONGEST)
+            if isinstance(data, RecordFault):
+                raise data
+            record = read_record(data)
+            query = _query_of(record, queries)
             earlier = seen.setdefault((record.run_id, query.pk), number)
             if earlier != number:
                 raise ShapeFault(
                     f"{record.run_id!r} has answered {record.topic!r} in line {earlier}."
                 )
             rows.append((number, query, record))
-        except ShapeFault as fault:
+        except RecordFault as fault:
             faults.append(f"Line {number}: {fault}")
             if len(faults) == _MOST_NAMED:
                 break
@@ -85,9 +93,15 @@ def import_answers(
             blank=sum(record.blank for _, _, record in rows),
         )
         for number, query, record in rows:
-            text = " ".join(sentence for sentence, _ in record.sentences)
-            told = Written(query, record.run_id[:220], f"line:{number}", text, key)
-            store_split(of, Split(told, record.sentences, known[key, query.domain_id]))
+            answer = SupportedAnswer(
+                support_set=of,
+                query=query,
+                system=record.run_id[:220],
+                origin=f"line:{number}",
+                text=" ".join(sentence for sentence, _ in record.sentences),
+                sentences=record.sentences,
+            )
+            store_split(answer, known[key, query.domain_id])
         audit.record(
             actor=actor, verb="import answers", target=of, scope=benchmark.slug,
             data={"answers": len(rows), "blank sentences": of.blank},
@@ -96,40 +110,59 @@ def import_answers(
 
 
 def export_answers(of: SupportSet, *, shape: str) -> Iterator[dict[str, Any]]:
-    """The answers of a set, stored or not, in a shape; references are what a system retrieved,
+    """The answers of a set in a shape, as they are read: `references` are what a system retrieved,
     where that is known, and what its answer cites."""
     if shape not in SHAPES:
         raise Refused(f"The shapes are {', '.join(SHAPES)}.", field="shape")
-    is_manual = of.kind == SetKind.REFERENCE
-    if of.is_split:
-        rows = of.answers.select_related("query").order_by("pk").iterator(chunk_size=200)
-        found: Iterator[tuple[str, Query, Record]] = (
-            (each.origin, each.query,
-             Record(each.system, each.query.qid, tuple((t, tuple(c)) for t, c in each.sentences)))
-            for each in rows
-        )  # fmt: skip
-    else:
-        found = ((each.written.origin, each.written.query, each.record) for each in splits(of))
+    return (record for _, record in _records(of, shape))
+
+
+def check_limits(of: SupportSet, *, shape: str, anyway: bool = False) -> list[str]:
+    """What in the export is beyond the limits of its track, by line, where its checker warns.
+
+    Raises Refused with the lines for which the track refuses a file; `anyway` they are warned of.
+    """
+    refused, warned = list[str](), list[str]()
+    for part in chunks(enumerate(_records(of, shape), start=1)):
+        cited: dict[int, set[str]] = {}
+        for _, (query, record) in part:
+            cited.setdefault(query.domain_id, set()).update(cited_in(record))
+        known = {domain: _known(domain, pids) for domain, pids in cited.items()}
+        for number, (query, record) in part:
+            for words, is_refused in beyond(record, shape, known[query.domain_id]):
+                where = refused if is_refused and not anyway else warned
+                where.append(f"Line {number}: {words}")
+    if refused:
+        named, more = refused[:_MOST_NAMED], len(refused) - _MOST_NAMED
+        rest = [f"and {more:,} more"] if more > 0 else []
+        told = [f"{shape} takes no file with these; ask for it anyway to have it.", *named, *rest]
+        raise Refused("\n".join(told), field="shape")
+    return warned
+
+
+def _known(domain: int, pids: set[str]) -> set[str]:
+    rows = Passage.objects.filter(domain=domain)
+    return {pid for some in chunks(pids) for pid in
+            rows.filter(pid__in=some).values_list("pid", flat=True)}  # fmt: skip
+
+
+def _records(of: SupportSet, shape: str) -> Iterator[tuple[Query, dict[str, Any]]]:
+    rows: Iterable[SupportedAnswer] = (
+        of.answers.select_related("query").order_by("pk").iterator(chunk_size=200)
+        if of.is_split
+        else (answer for answer, _ in splits(of))
+    )
     given = dict(of.rag_run.answers.values_list("pk", "passages")) if of.rag_run else {}
-    for origin, query, record in found:
-        yield written(
-            record,
+    for each in rows:
+        sentences = tuple((text, tuple(cited)) for text, cited in each.sentences)
+        record = written(
+            Record(each.system, each.query.qid, sentences),
             shape=shape,
-            question=query.text,
-            retrieved=given.get(int(origin.partition(":")[2]), ()) if given else (),
-            is_manual=is_manual,
+            question=each.query.text,
+            retrieved=given.get(int(each.origin.partition(":")[2]), ()) if given else (),
+            is_manual=of.kind == SetKind.REFERENCE,
         )
-
-
-def _parsed(line: str) -> Any:
-    if len(line) > _LONGEST:
-        raise ShapeFault("The record is far too long.")
-    try:
-        return json.loads(line)
-    except ValueError as fault:
-        raise ShapeFault(f"This is not JSON: {fault}.") from None
-    except RecursionError:
-        raise ShapeFault("This is nested too deeply.") from None
+        yield each.query, record
 
 
 def _query_of(record: Record, queries: dict[str, list[Query]]) -> Query:

@@ -5,11 +5,22 @@ from typing import Any
 from django import forms
 
 from annotate.grading.sentences import POST_EDIT, SIZE
+from corpus.lists import domain_choices
 from corpus.models import Benchmark
 from evaluation.rag.forms import DrawForm as DrawAnswers
 from evaluation.support.services import MOST_PER_SENTENCE, ROLE, sources
 from llm.endpoints import endpoint_field
 from llm.ledger.accounts import budget_field, effort_field
+
+
+def _per_sentence(help_text: str) -> forms.IntegerField:
+    return forms.IntegerField(
+        label="Citations of a sentence",
+        required=False,
+        min_value=1,
+        max_value=MOST_PER_SENTENCE,
+        help_text=help_text,
+    )
 
 
 class JudgeForm(forms.Form):
@@ -25,13 +36,7 @@ class SupportForm(JudgeForm):
     """Whose answers, how many of their citations, and the first judge."""
 
     source = forms.ChoiceField(label="Answers")
-    per_sentence = forms.IntegerField(
-        label="Citations of a sentence",
-        required=False,
-        min_value=1,
-        max_value=MOST_PER_SENTENCE,
-        help_text="The first so many; empty: all. TREC RAG 2024 judged the first.",
-    )
+    per_sentence = _per_sentence("The first so many; empty: all. TREC RAG 2024 judged the first.")
     field_order = ("source", "per_sentence", "endpoint")
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
@@ -46,19 +51,12 @@ class ImportForm(forms.Form):
     file = forms.FileField(label="File, one JSON record a line")
     name = forms.CharField(max_length=190, required=False)
     domain = forms.ChoiceField(required=False)
-    per_sentence = forms.IntegerField(
-        label="Citations of a sentence",
-        required=False,
-        min_value=1,
-        max_value=MOST_PER_SENTENCE,
-        help_text="The first so many; empty: all.",
-    )
+    per_sentence = _per_sentence("The first so many; empty: all.")
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
-        names = [(each.name, each.name) for each in benchmark.domains.ready()]
-        fields["domain"].choices = [("", "All"), *names]
+        fields["domain"].choices = [("", "All"), *domain_choices(benchmark)]
 
 
 class DrawForm(DrawAnswers):

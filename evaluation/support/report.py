@@ -38,19 +38,6 @@ _MEASURES: Final = ("precision", "recall", "hard_precision", "hard_recall")
 
 
 @dataclass(frozen=True)
-class Graded:
-    """What one person said of one claim: `first` before machines, `verdict` at last."""
-
-    claim: int
-    person: int
-    query: int
-    verdict: int
-    first: int | None
-    is_post_edit: bool
-    machines: Mapping[int, int]
-
-
-@dataclass(frozen=True)
 class Found:
     """A set with all that was said of it. `claims` are (answer, sentence) by key; claims of unknown
     passages are in `unknown`, those without a text in `bare`; `said` are verdicts by judge."""
@@ -62,7 +49,7 @@ class Found:
     bare: frozenset[int]
     judges: Mapping[str, SupportRun]
     said: Mapping[str, Mapping[int, int]]
-    people: Sequence[Graded]
+    people: Sequence[tuple[int, SentenceGrade]]  # by claim
 
     def weights(self, judge: str) -> Mapping[int, float | None]:
         """By claim; None where there is no verdict, 0 for an unknown passage. Of judges together
@@ -115,27 +102,12 @@ def read_judges(of: SupportSet) -> dict[str, SupportRun]:
     return found
 
 
-def origin_of(of: SupportSet, claim: int) -> str:
-    """How a claim is named among what people judge."""
-    return f"{_ORIGIN}:{of.pk}:{claim}"
-
-
-def _people(of: SupportSet) -> list[Graded]:
+def _people(of: SupportSet) -> list[tuple[int, SentenceGrade]]:
     rows = SentenceGrade.objects.standing().filter(
         item__origin__startswith=f"{_ORIGIN}:{of.pk}:", verdict__isnull=False
     )
-    return [
-        Graded(
-            int(row.item.origin.rpartition(":")[2]),
-            row.grader_id,
-            row.item.query_id,
-            row.verdict or 0,
-            row.first,
-            row.item.is_post_edit,
-            {each["run"]: each["verdict"] for each in row.item.machines},
-        )
-        for row in rows.select_related("item").order_by("pk")
-    ]
+    rows = rows.select_related("item").order_by("pk")
+    return [(int(row.item.origin.rpartition(":")[2]), row) for row in rows]
 
 
 def tables(found: Found, url: str = "") -> list[ReportTable]:
@@ -226,14 +198,14 @@ def agreement(found: Found) -> ReportTable:
             if claim in found.said[other]
         ]
         rows.append(_row(f"{one} and {other}", both))
-    own = [each for each in found.people if each.first is not None]
+    own = [(claim, row) for claim, row in found.people if row.first is not None]
     for name, said in found.said.items():
-        both = [((each.claim, each.person), said[each.claim], each.first or 0)
-                for each in own if each.claim in said]  # fmt: skip
+        both = [((claim, row.grader_id), said[claim], row.first or 0)
+                for claim, row in own if claim in said]  # fmt: skip
         if both:
             rows.append(_row(f"{name} and people", both))
-    if len({each.person for each in own}) > 1:
-        triples = [(each.claim, each.person, each.first or 0) for each in own]
+    if len({row.grader_id for _, row in own}) > 1:
+        triples = [(claim, row.grader_id, row.first or 0) for claim, row in own]
         alpha = krippendorff_alpha(
             from_triples(triples, categories=_SCALE, scores=_SCALE), "ordinal"
         )
@@ -241,11 +213,11 @@ def agreement(found: Found) -> ReportTable:
         rows.append((text("people, α (ordinal)"), *cells, measured(alpha, "coefficient"),
                      text(alpha.reason)))  # fmt: skip
     verdicts: dict[int, list[int]] = defaultdict(list)
-    for each in own:
-        verdicts[each.claim].append(each.verdict)
-    ends = {claim: settled(own) for claim, own in verdicts.items()}
+    for claim, row in own:
+        verdicts[claim].append(row.verdict or 0)
+    ends = {claim: settled(given) for claim, given in verdicts.items()}
     known = {claim: value for claim, value in ends.items() if value is not None}
-    query = {each.claim: each.query for each in own}
+    query = {claim: row.item.query_id for claim, row in own}
     notes = [
         "An item is a citation; beside people one verdict of one person, given before machines’ "
         "were shown."
@@ -289,23 +261,18 @@ def anchoring(found: Found) -> ReportTable:
     """How much more often people say what a judge says where they see it first."""
     rows = []
     for name, run in found.judges.items():
-        seen = [each for each in found.people if run.pk in each.machines]
-        own = [(each, each.first) for each in seen if not each.is_post_edit]
-        edited = [(each, each.verdict) for each in seen if each.is_post_edit]
+        own, edited = _seen(found, run.pk, False), _seen(found, run.pk, True)
         if not own or not edited:
             continue
         shares = [
-            clustered_share(
-                [value == each.machines[run.pk] for each, value in part],
-                [each.claim for each, _ in part],
-                [each.person for each, _ in part],
-            )
+            clustered_share([value == said for _, _, value, said in part],
+                            [claim for claim, *_ in part], [row.grader_id for _, row, *_ in part])
             for part in (own, edited)
-        ]
+        ]  # fmt: skip
         alone, beside = (each.value or 0.0 for each in shares)
         ends = share_difference(shares[1], shares[0], (beside, alone))
-        apart = [each for each, first in own if first != each.machines[run.pk]]
-        moved = sum(each.verdict == each.machines[run.pk] for each in apart)
+        apart = [(row.verdict, said) for _, row, first, said in own if first != said]
+        moved = sum(last == said for last, said in apart)
         rows.append(
             (
                 text(name),
@@ -333,6 +300,19 @@ def anchoring(found: Found) -> ReportTable:
             "that differed, those that became the judge’s once it was shown.",
         ),
     )
+
+
+def _seen(
+    found: Found, run: int, post_edit: bool
+) -> list[tuple[int, SentenceGrade, int | None, int]]:
+    """(claim, grade, what counts of it, what the judge said) of who saw the judge first, or not."""
+    return [
+        (claim, row, row.verdict if post_edit else row.first, each["verdict"])
+        for claim, row in found.people
+        if row.item.is_post_edit == post_edit
+        for each in row.item.machines
+        if each["run"] == run
+    ]
 
 
 def _told(value: Clustered) -> str:
@@ -363,7 +343,7 @@ def draw(
         SentenceItem(
             query=claim.answer.query,
             passage=claim.passage,
-            origin=origin_of(of, claim.pk),
+            origin=f"{_ORIGIN}:{of.pk}:{claim.pk}",
             text=claim.text,
             context=claim.answer.text,
             is_reference=of.kind == SetKind.REFERENCE,

@@ -1,10 +1,9 @@
 """Judging citations: which answers, by whom, at what cost."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -26,23 +25,22 @@ from evaluation.support.models import (
 from evaluation.support.protocol.judging import (
     Exam,
     Judge,
+    Judging,
     Verdict,
     judge,
     judge_request,
     prompt,
 )
-from evaluation.support.splitting import Sentences, Split, before, splits
+from evaluation.support.splitting import before, splits
 from kit.errors import Refused
 from kit.runs.models import OVER, RunGroup, RunStatus
 from kit.runs.moves import retry_items
 from kit.runs.sharing import cut
+from llm import pump
 from llm.endpoints import Endpoint, fence_key
-from llm.errors import LLMError
-from llm.gateway import Gateways
 from llm.ledger.accounts import asked_of, check_sampling, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
-from llm.pump import Pump, carry
 from llm.requests import Usage
 
 ROLE: Final = "grader"
@@ -141,7 +139,7 @@ def plan(run: SupportRun) -> None:
             with transaction.atomic():
                 run.beat()
                 for each in some:
-                    store_split(of, each)
+                    store_split(*each)
         with transaction.atomic():
             run.beat()
             SupportSet.objects.filter(pk=of.pk).update(is_split=True)
@@ -159,28 +157,21 @@ def plan(run: SupportRun) -> None:
     cut(run)
 
 
-def store_split(of: SupportSet, each: Split) -> None:
+def store_split(answer: SupportedAnswer, known: Mapping[str, int]) -> None:
     """One answer with its claims; for a caller in a transaction."""
-    answer = SupportedAnswer.objects.create(
-        support_set=of,
-        query=each.written.query,
-        system=each.written.system,
-        origin=each.written.origin,
-        text=each.written.text,
-        sentences=[[text, list(cited)] for text, cited in each.sentences],
-    )
+    answer.save()
     Claim.objects.bulk_create(
-        Claim(answer=answer, sentence=at, place=place, pid=pid, passage_id=each.passages.get(pid))
-        for at, place, pid in claims_of(each.sentences, of.per_sentence)
+        Claim(answer=answer, sentence=at, place=place, pid=pid, passage_id=known.get(pid))
+        for at, place, pid in _claims_of(answer)
     )
 
 
-def claims_of(sentences: Sentences, most: int | None) -> list[tuple[int, int, str]]:
-    """(sentence, place, id) of what is judged: of each sentence the first `most` citations."""
+def _claims_of(answer: SupportedAnswer) -> list[tuple[int, int, str]]:
+    """(sentence, place, id) of what is judged: of each sentence the first citations."""
     return [
         (at, place, pid)
-        for at, (_, cited) in enumerate(sentences)
-        for place, pid in enumerate(cited[:most])
+        for at, (_, cited) in enumerate(answer.sentences)
+        for place, pid in enumerate(cited[: answer.support_set.per_sentence])
     ]
 
 
@@ -196,17 +187,10 @@ def retry_failed(*, run: SupportRun, actor: User | None) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Job:
-    """A citation that waits for its verdict, and then what was said of it."""
-
-    row: SupportVerdict
-    exam: Exam
-    said: Verdict | None = None
-    failure: LLMError | None = None
+Job: TypeAlias = pump.Job[SupportVerdict, Exam, Verdict]
 
 
-class SupportPump(Pump[Job, Job]):
+class SupportPump(pump.ExamPump[SupportVerdict, Exam, Verdict]):
     """One worker's drive of its share of a judging."""
 
     run: SupportRun
@@ -230,11 +214,9 @@ class SupportPump(Pump[Job, Job]):
             Job(row, _exam(row.claim.answer, row.claim.sentence, row.claim.passage)) for row in rows
         ]
 
-    async def work(self, item: Job, gateways: Gateways) -> Job:
+    def steps(self, row: SupportVerdict, exam: Exam) -> Judging:
         """Ask until a reply is a verdict."""
-        steps = judge(item.exam, self.judge, self.key, item.row.replicate)
-        said = await carry(steps, lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"))
-        return replace(item, said=said)
+        return judge(exam, self.judge, self.key, row.replicate)
 
     def store(self, results: Sequence[Job]) -> int:
         """Verdicts of a group."""
@@ -268,14 +250,13 @@ def forecast(of: SupportSet, endpoint: Endpoint | None) -> dict[str, Any]:
         exams = [_exam(each.answer, each.sentence, each.passage) for each in some]
     else:
         parts = list(islice(splits(of), _SAMPLE))
-        cited = [(part, *claim) for part in parts for claim in
-                 claims_of(part.sentences, of.per_sentence)]  # fmt: skip
-        keys = {part.passages[pid] for part, *_, pid in cited if pid in part.passages}
-        texts = dict(Passage.objects.with_text().filter(pk__in=keys).values_list("pk", "text"))
+        cited = [(answer, at, known[pid]) for answer, known in parts for at, _, pid in
+                 _claims_of(answer) if pid in known]  # fmt: skip
+        texts = Passage.objects.with_text().in_bulk({key for *_, key in cited})
         exams = [
-            Exam(part.written.query.text, before(part.sentences, at), part.sentences[at][0], text)
-            for part, at, _, pid in cited
-            if (text := texts.get(part.passages.get(pid, 0)))
+            _exam(answer, at, found)
+            for answer, at, key in cited
+            if (found := texts.get(key)) and found.text
         ]
         calls = round(len(exams) * answers_in_source(of) / len(parts)) if parts else 0
     asked = [judge_request(each, Judge("", ""), fence_key()) for each in exams]

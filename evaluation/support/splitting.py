@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Final, TypeAlias
 
 from annotate.answers.citing import (
@@ -16,15 +15,16 @@ from annotate.answers.citing import (
 )
 from annotate.answers.evidence import answers_in, materials
 from corpus.imports.context import chunks
-from corpus.models import Benchmark, CorpusVersion, Passage, Query
-from corpus.versions.services import stored
+from corpus.models import Benchmark, CorpusVersion, Query
 from evaluation.agents.models import AgentState
 from evaluation.rag.models import AnswerState, RagAnswer
-from evaluation.support.models import SetKind, SupportSet
-from evaluation.support.protocol.shapes import Record
+from evaluation.rag.running import passages_of
+from evaluation.support.models import SetKind, SupportedAnswer, SupportSet
 
 _AT_ONCE: Final = 200
 Sentences: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+# A row that is not stored, and the keys of passages by id.
+Split: TypeAlias = tuple[SupportedAnswer, Mapping[str, int]]
 # (corpus version, domain) -> ids of passages -> their keys; null is the loaded texts.
 Known: TypeAlias = dict[tuple[int | None, int], dict[str, int]]
 
@@ -43,22 +43,9 @@ class Written:
     gold: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Split:
-    """An answer in sentences without their citations, and the keys of the passages by id."""
-
-    written: Written
-    sentences: Sentences
-    passages: Mapping[str, int]
-
-    @property
-    def record(self) -> Record:
-        """As it is exported."""
-        return Record(self.written.system, self.written.query.qid, self.sentences)
-
-
 def splits(of: SupportSet, without: Collection[str] = ()) -> Iterator[Split]:
-    """Every answer of the set, in a lasting order; but those of origins that are there already."""
+    """Every answer of the set, not stored, with the keys of the passages by id, in a lasting order;
+    but those of origins that are there already."""
     read: dict[str, Callable[[SupportSet], Iterator[Written]]] = {
         SetKind.AGENT: _of_agent,
         SetKind.RAG: _of_rag,
@@ -74,7 +61,15 @@ def splits(of: SupportSet, without: Collection[str] = ()) -> Iterator[Split]:
         known = passages(of.benchmark, named)
         for each in part:
             here = known[each.version, each.query.domain_id]
-            yield Split(each, split(each, here), here)
+            found = SupportedAnswer(
+                support_set=of,
+                query=each.query,
+                system=each.system,
+                origin=each.origin,
+                text=each.text,
+                sentences=split(each, here),
+            )
+            yield found, here
 
 
 def split(written: Written, known: Mapping[str, int]) -> Sentences:
@@ -111,15 +106,12 @@ def _parts(bracket: str) -> list[str]:
 
 def passages(benchmark: Benchmark, named: Mapping[tuple[int | None, int], set[str]]) -> Known:
     """Keys of passages by id, of each corpus version and domain, with what experts collected."""
-    collected = CorpusVersion.objects.growing(benchmark)
     found: Known = {}
     for (version, domain), pids in named.items():
-        versions = [stored(benchmark, version), collected]
-        layers = list(chain.from_iterable(v.layers or [v.pk] for v in versions if v))
+        rows = passages_of(benchmark, version).filter(domain=domain).order_by("pk")
         here = found.setdefault((version, domain), {})
         for some in chunks(pids):
-            rows = Passage.objects.filter(version_id__in=layers, domain=domain, pid__in=some)
-            here |= dict(rows.order_by("pk").values_list("pid", "pk"))
+            here |= dict(rows.filter(pid__in=some).values_list("pid", "pk"))
     return found
 
 

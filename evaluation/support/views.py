@@ -21,13 +21,13 @@ from corpus.run_pages import PayingPages, asking_verbs
 from evaluation.agents.views import READERS
 from evaluation.support import report
 from evaluation.support import services as verbs
-from evaluation.support.exchange import export_answers, import_answers
+from evaluation.support.exchange import check_limits, export_answers, import_answers
 from evaluation.support.forms import DrawForm, ImportForm, JudgeForm, SupportForm
 from evaluation.support.models import Claim, SupportRun, SupportSet, SupportState
 from evaluation.support.protocol.shapes import SHAPES
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.csvfile import table_response
+from kit.lists.csvfile import named_table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Filter, Table
 from kit.numbers import number
@@ -179,6 +179,7 @@ def support_set(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             "sample_close": "support-sample-close",
             "sheets": report.tables(report.read(of), url_of(of)),
             "shapes": SHAPES,
+            "refused": request.GET.get("refused", ""),
         }
         if access.is_admin and of.is_split:
             known = endpoints.available(verbs.ROLE)
@@ -208,13 +209,10 @@ def support_judge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def support_draw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Let people judge some of the citations."""
     access = enter(request.user, slug, Role.ADMIN)
-    of, form = get_set(access, pk), DrawForm(request.POST)
-    with htmx.refusal_shown(request):
-        if not form.is_valid():
-            raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))
-        report.draw(access=access, of=of, **form.cleaned_data)
-        messages.success(request, "Experts of the domains are asked now.")
-    return htmx.redirect(request, url_of(of))
+    of = get_set(access, pk)
+    draw = partial(report.draw, access=access, of=of)
+    said = "Experts of the domains are asked now."
+    return htmx.press(request, DrawForm(request.POST), draw, said=said, back=url_of(of))
 
 
 @require_POST
@@ -230,17 +228,16 @@ def support_sample_close(request: HttpRequest, slug: str, pk: int) -> HttpRespon
 def support_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
     """One table of a set as a file."""
     of = get_set(enter_unblinded(request.user, slug, *READERS), pk)
-    for sheet in tables_of(of):
-        if sheet.name == name:
-            return table_response(f"{slug}-support-{of.pk}-{name}.csv", sheet)
-    raise Http404("No such table.")
+    return named_table_response(f"{slug}-support-{of.pk}", tables_of(of), name)
 
 
 @require_GET
 def support_export(request: HttpRequest, slug: str, pk: int, shape: str) -> HttpResponseBase:
     """The answers of a set as JSON lines."""
-    access = enter_unblinded(request.user, slug, *READERS)
-    return exported(get_set(access, pk), shape)
+    of = get_set(enter_unblinded(request.user, slug, *READERS), pk)
+    with htmx.refusal_shown(request):
+        return exported(of, shape, request.GET)
+    return htmx.redirect(request, f"{url_of(of)}?refused={shape}")
 
 
 @require_GET
@@ -296,16 +293,26 @@ def import_file(
     )
 
 
-def exported(of: SupportSet, shape: str) -> HttpResponseBase:
-    """The answers of a set as a file of JSON lines; 404 for an unknown shape."""
+def exported(of: SupportSet, shape: str, params: Any) -> HttpResponseBase:
+    """The answers of a set as a file of JSON lines, or with `limits` what in them is beyond limits
+    of the track, whose number the header X-Beyond-Limits has; 404 for an unknown shape.
+
+    Raises Refused where the track refuses them, but `anyway`.
+    """
     if shape not in SHAPES:
         raise Http404("No such shape.")
+    anyway = bool(params.get("anyway") or params.get("limits"))
+    warned = check_limits(of, shape=shape, anyway=anyway)
+    if params.get("limits"):
+        told = "".join(f"{line}\n" for line in warned)
+        return HttpResponse(told, content_type="text/plain; charset=utf-8")
     lines = (
         json.dumps(each, ensure_ascii=False) + "\n" for each in export_answers(of, shape=shape)
     )
     response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
     name = f"{of.benchmark.slug}-answers-{of.pk}-{shape}.jsonl"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["X-Beyond-Limits"] = str(len(warned))
     return response
 
 

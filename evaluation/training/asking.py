@@ -19,7 +19,7 @@ from evaluation.training import words
 from llm.parsing import ParseFailure, read_object, storable
 from llm.profiles import likely_thoughts
 from llm.prompts import PromptTemplate, fence
-from llm.requests import Reply, Request, object_schema
+from llm.requests import Reply, Request, object_schema, quoted_back
 
 GRADE, POSITIVE, NEGATIVE = ROLES = ("train_grade", "train_positive", "train_negative")
 ABOVE: Final = 6
@@ -43,7 +43,6 @@ _SCHEMAS: Final[dict[str, dict[str, Any]]] = {
 }
 _MAX_TOKENS: Final = {GRADE: 400, POSITIVE: 6_000, NEGATIVE: 3_000}
 _HEAD: Final = re.compile(r"Document\s*\d+\s*[:：]\s*(?=\{)", re.IGNORECASE)
-_QUOTED_BACK: Final = 6_000
 
 
 @dataclass(frozen=True)
@@ -186,11 +185,8 @@ def _again(first: Request, reply: Reply | None, made: Sequence[Made]) -> Request
     if reply is None:
         return replace(first, replicate=1)
     faults = " ".join(dict.fromkeys(each.fault for each in made if each.fault))
-    back: tuple[dict[str, Any], ...] = (
-        {"role": "assistant", "content": reply.text[:_QUOTED_BACK].strip() or "(empty reply)"},
-        {"role": "user", "content": f"{faults} Do it again by the same rules, in the same form."},
-    )
-    return replace(first, messages=(*first.messages, *back))
+    said = f"{faults} Do it again by the same rules, in the same form."
+    return quoted_back(first, reply.text, said, 6_000)
 
 
 def _rejected(role: str, reply: Reply | None, fault: str = UNREADABLE) -> list[Made]:

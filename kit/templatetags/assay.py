@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -121,6 +122,26 @@ def figure(cell: Any, part: str = "value") -> str:
         return str(value)
     show = SHOWN.get(cell.kind, number)
     return show(value)
+
+
+@register.filter
+def cells(row: Iterable[tuple[str, Any]]) -> SafeString:
+    """The cells of a row of kit.lists.report_tables, each with its head. Here, and not in the
+    template, whose engine takes a tenth of a second for two thousand of them."""
+    return SafeString("".join(_cell(head, cell) for head, cell in row))
+
+
+def _cell(head: str, cell: Any) -> str:
+    told = html.escape(figure(cell))
+    if cell.url and cell.value is not None:
+        told = f'<a href="{html.escape(cell.url)}">{told}</a>'
+    elif cell.best:
+        told = f'<b class="best">{told}</b>'
+    if cell.low is not None:
+        ends = " to ".join(html.escape(figure(cell, part)) for part in ("low", "high"))
+        told += f' <span class="interval">{ends}</span>'
+    css = "" if cell.kind == "text" else ' class="n"'
+    return f'<td{css} data-label="{html.escape(head)}">{told}</td>'
 
 
 def _one_decimal(value: float | None) -> str:

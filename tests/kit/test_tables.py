@@ -11,6 +11,7 @@ from django.http import QueryDict
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from kit.lists.report_tables import Cell, ReportTable, text
 from kit.lists.tables import Column, Filter, ListPage, Table, keys_first
 from kit.templatetags import assay
 
@@ -258,3 +259,21 @@ def test_filters_keep_what_was_asked(people: QuerySet[User]):
 def test_empty_list_says_why(query: str, title: str):
     page = read(User.objects.all(), query)
     assert title in render_to_string("kit/empty.html", {"table": page, "title": "No people yet"})
+
+
+def test_a_table_of_a_report_escapes_links_and_shows_intervals() -> None:
+    row = (
+        text("<b>", "/?a=1&b=2"),
+        Cell(0.5, "coefficient", 0.25, 0.75),
+        Cell(None, "coefficient", url="/gone"),
+        Cell(3, best=True),
+    )
+    sheet = ReportTable("t", "T", ("Who & what", "κ", "none", "n"), (row,))
+    page = render_to_string("kit/report_table.html", {"sheet": sheet})
+    cells = [
+        '<td data-label="Who &amp; what"><a href="/?a=1&amp;b=2">&lt;b&gt;</a></td>',
+        '<td class="n" data-label="κ">0.500 <span class="interval">0.250 to 0.750</span></td>',
+        '<td class="n" data-label="none">–</td>',
+        '<td class="n" data-label="n"><b class="best">3</b></td>',
+    ]
+    assert "".join(cells) in page

@@ -12,16 +12,14 @@ from typing import Any, Final, TypeAlias
 from evaluation.agents.protocol.asking import prompt_of
 from llm.parsing import ParseFailure, read_object
 from llm.prompts import fence
-from llm.requests import Reply, Request, object_schema
+from llm.requests import Reply, Request, ask_until, object_schema
 
-ATTEMPTS: Final = 4
 NO_REFERENCE: Final = "(no reference answer)"
 MAX_TOKENS: Final = 16_000
 # Points of quality and completeness.
 WORST: Final = 1
 BEST: Final = 5
 _SCORES: Final = (0.0, 0.5, 1.0)
-_QUOTED_BACK: Final = 4_000
 _POINTS: Final = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
 
 
@@ -91,19 +89,17 @@ Judging: TypeAlias = Generator[Sequence[Request], Sequence[Reply], Verdict | NoV
 
 def judge(exam: Exam, who: Judge, key: bytes) -> Judging:
     """Ask until a reply is valid, four times at most; each repair quotes the reply before."""
-    first = request = judge_request(exam, who, key)
-    attempts: list[str] = []
-    reply = None
-    for _ in range(ATTEMPTS):
-        (reply,) = yield [request]
-        found = read_verdict(reply.text, exam, who.mode)
-        if isinstance(found, Verdict):
-            return replace(found, attempts=tuple(attempts), call=reply.call_id)
-        attempts.append(found)
+    found, faults, reply = yield from ask_until(
+        judge_request(exam, who, key),
+        lambda said: read_verdict(said, exam, who.mode),
         # The number of the attempt keeps a second faulty reply from being asked for as the first.
-        said = f"Attempt {len(attempts)} cannot be used: {found} Judge again by the same rules."
-        request = replace(first, messages=(*first.messages, *_back(reply.text, said)))
-    return NoVerdict(tuple(attempts), reply.call_id if reply else 0)
+        lambda n, fault: f"Attempt {n} cannot be used: {fault} Judge again by the same rules.",
+        attempts=4,
+        quoted=4_000,
+    )
+    if found is None:
+        return NoVerdict(faults, reply.call_id)
+    return replace(found, attempts=faults, call=reply.call_id)
 
 
 def judge_request(exam: Exam, who: Judge, key: bytes) -> Request:
@@ -202,11 +198,6 @@ def tiers_of(reference: str) -> dict[str, str]:
 def falls_strictly(means: Sequence[float]) -> bool:
     """Whether each mean of a tier is below the one before."""
     return all(after < before for before, after in pairwise(means))
-
-
-def _back(reply: str, said: str) -> tuple[dict[str, Any], ...]:
-    quoted = reply[:_QUOTED_BACK].strip() or "(empty reply)"
-    return {"role": "assistant", "content": quoted}, {"role": "user", "content": said}
 
 
 def _points(value: Any) -> int | None:

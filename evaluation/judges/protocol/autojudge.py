@@ -6,15 +6,18 @@ What cannot be read is named by its line; nothing is left out in silence.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Final
 
-# The columns of a leaderboard's lines.
+# The columns of a leaderboard's lines; of JSON lines the names of the fields.
 SHAPES: Final[dict[str, tuple[str, ...]]] = {
     "ir_measures": ("run", "topic", "measure", "value"),
     "tot": ("run", "measure", "topic", "value"),
     "trec_eval": ("measure", "topic", "value"),
+    "rag4reports": ("topic", "run", "measure", "value"),
+    "jsonl": ("run_id", "topic_id", "measure", "value"),
 }
+JSONL: Final = "jsonl"
 ALL: Final = "all"
 _TRUTH: Final = {"True": 1.0, "False": 0.0}
 
@@ -42,40 +45,71 @@ def read_leaderboard(
 ) -> list[Score]:
     """Scores in their order; `run` is the run of a file in the shape of trec_eval.
 
-    Raises BadFile with every line that has other columns, no finite number, or a score again.
+    Raises BadFile with every line that has other columns or fields, no finite number, or a score
+    again.
     """
-    names, found, faults = SHAPES[shape], dict[tuple[str, str, str], Score](), list[str]()
+    found, faults = dict[tuple[str, str, str], Score](), list[str]()
     for number, line in enumerate(lines, start=1):
-        columns = line.split()
-        if not columns:
+        if not line.strip():
             continue
-        if len(columns) != len(names):
-            needed = f"{len(names)} columns are needed ({', '.join(names)})"
-            faults.append(f"line {number}: {needed}, here are {len(columns)}.")
-            continue
-        given = dict(zip(names, columns, strict=True))
-        value = _number(given["value"])
-        score = Score(given.get("run", run), given["topic"], given["measure"], value or 0.0)
-        key = (score.run, score.topic, score.measure)
-        if value is None:
-            faults.append(f"line {number}: {given['value'][:40]!r} is no finite number.")
-        elif key in found:
-            faults.append(f"line {number}: {' '.join(key)} has a value already.")
-        else:
+        try:
+            given = _fields(line) if shape == JSONL else _columns(line, SHAPES[shape])
+            score = Score(given.get("run", run), given["topic"], given["measure"],
+                          _number(given["value"]))  # fmt: skip
+            key = (score.run, score.topic, score.measure)
+            if key in found:
+                raise ValueError(f"{' '.join(key)} has a value already")
             found[key] = score
+        except ValueError as fault:
+            faults.append(f"line {number}: {fault}.")
     if faults:
         raise BadFile(faults)
     return list(found.values())
 
 
-def written_leaderboard(scores: Sequence[Score], shape: str = "ir_measures") -> Iterator[str]:
-    """Lines by tabs; behind the topics of each run and measure their mean, topic `all`.
+def _columns(line: str, names: Sequence[str]) -> dict[str, str]:
+    columns = line.split()
+    if len(columns) != len(names):
+        needed = f"{len(names)} columns are needed ({', '.join(names)})"
+        raise ValueError(f"{needed}, here are {len(columns)}")
+    return dict(zip(names, columns, strict=True))
 
-    Raises ValueError for a name with white space.
+
+def _fields(line: str) -> dict[str, Any]:
+    """Of a line of JSON; ids of runs and topics may be numbers there."""
+    given = _json(line)
+    if not isinstance(given, dict):
+        raise ValueError("this is no JSON object")
+    for name in SHAPES[JSONL][:3]:
+        kinds = str if name == "measure" else str | int
+        value = given.get(name)
+        if isinstance(value, bool) or not isinstance(value, kinds) or not str(value).strip():
+            raise ValueError(f"{name} is missing, or no name")
+    if "value" not in given:
+        raise ValueError("value is missing")
+    return {name.removesuffix("_id"): given[name] if name == "value" else str(given[name])
+            for name in SHAPES[JSONL]}  # fmt: skip
+
+
+def _json(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as fault:
+        raise ValueError(f"this is not JSON: {fault}") from None
+
+
+def written_leaderboard(scores: Sequence[Score], shape: str = "ir_measures") -> Iterator[str]:
+    """Lines by tabs, or of JSON; behind the topics of each run and measure their mean, topic `all`.
+
+    Raises ValueError for a name with white space between tabs.
     """
-    names = SHAPES[shape]
+    names = [name.removesuffix("_id") for name in SHAPES[shape]]
     for score in [*(each for each in scores if each.topic != ALL), *means_of(scores)]:
-        columns = [str(getattr(score, name)) for name in names]
+        values = [getattr(score, name) for name in names]
+        columns = [str(value) for value in values]
+        if shape == JSONL:
+            yield json.dumps(dict(zip(SHAPES[shape], values, strict=True)), ensure_ascii=False)
+            continue
         if any(not each or each.split() != [each] for each in columns):
             raise ValueError(f"White space has no place in {columns!r}.")
         yield "\t".join(columns)
@@ -93,12 +127,15 @@ def means_of(scores: Iterable[Score]) -> list[Score]:
     ]
 
 
-def _number(text: str) -> float | None:
+def _number(given: Any) -> float:
+    """Raises ValueError for what is no finite number, nor true or false."""
     try:
-        value = _TRUTH[text] if text in _TRUTH else float(text)
-    except ValueError:
-        return None
-    return value if isfinite(value) else None
+        value = float(_TRUTH.get(given, given) if isinstance(given, str) else given)
+    except (TypeError, ValueError, OverflowError):
+        value = inf
+    if not isfinite(value):
+        raise ValueError(f"{str(given)[:40]!r} is no finite number")
+    return value
 
 
 @dataclass(frozen=True)
@@ -130,9 +167,9 @@ def read_nuggets(lines: Iterable[str]) -> list[Nugget]:
         if not line.strip():
             continue
         try:
-            bank = json.loads(line)
-        except (ValueError, RecursionError) as fault:
-            faults.append(f"line {number}: this is not JSON: {fault}.")
+            bank = _json(line)
+        except ValueError as fault:
+            faults.append(f"line {number}: {fault}.")
             continue
         topic = bank.get("query_id") if isinstance(bank, dict) else None
         if topic is None and isinstance(bank, dict) and isinstance(bank.get("metadata"), dict):

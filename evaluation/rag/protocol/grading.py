@@ -8,14 +8,12 @@ import math
 import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from evaluation.rag.protocol.answering import Harness, prompt_of
 from llm.prompts import fence
-from llm.requests import Reply, Request
+from llm.requests import Reply, Request, ask_until
 
-# Asked once more where a reply is no grade (docs/protocol.md 1.3).
-ATTEMPTS: Final = 2
 BEST: Final = {Harness.SHORT: 1.0, Harness.LONG: 100.0, Harness.CITED: 100.0}
 STRICT, REFERENCE = "strict", "reference"
 PROFILES: Final = (STRICT, REFERENCE)
@@ -26,7 +24,6 @@ _NEGATED: Final = re.compile(r"\b(?:not|nor|never|neither)\W+$|n['’]t\W+$", re
 _SCORE: Final = re.compile(
     r"[\s:*_]*([0-9]{1,3}(?:\.[0-9]+)?)[\s*_]*(?:(?:/|of|out of)\s*100|%)?[\s.*_]*"
 )
-_QUOTED_BACK: Final = 2_000
 
 
 @dataclass(frozen=True)
@@ -62,12 +59,10 @@ class Exam:
 
 @dataclass(frozen=True)
 class Graded:
-    """What a grader said; `value` is None where no reply could be read. `attempts` are replies
-    that could not be used, `call` the last call."""
+    """What a grader said last, in that call; `value` is None where no reply could be read."""
 
     value: float | None
     said: str = ""
-    attempts: tuple[str, ...] = ()
     call: int = 0
 
 
@@ -75,19 +70,14 @@ Grading: TypeAlias = Generator[Sequence[Request], Sequence[Reply], Graded]
 
 
 def grade(exam: Exam, who: Grader, key: bytes, replicate: int = 0) -> Grading:
-    """Ask until a reply is a grade, twice at most; the repair quotes the reply before."""
-    first = request = replace(grade_request(exam, who, key), replicate=replicate)
-    attempts: list[str] = []
-    said, call = "", 0
-    for _ in range(ATTEMPTS):
-        (reply,) = yield [request]
-        said, call = reply.text, reply.call_id
-        value = read_grade(said, who.harness, who.profile)
-        if value is not None:
-            return Graded(value, said, tuple(attempts), call)
-        attempts.append(said)
-        request = _again(first, said, who.harness)
-    return Graded(None, said, tuple(attempts), call)
+    """Ask until a reply is a grade, twice at most (docs/protocol.md 1.3)."""
+    form = "one word, True or False" if who.harness is Harness.SHORT else "REASON, then SCORE"
+    value, _, reply = yield from ask_until(
+        replace(grade_request(exam, who, key), replicate=replicate),
+        lambda said: "no grade" if (v := read_grade(said, who.harness, who.profile)) is None else v,
+        lambda *_: f"This is no grade. Grade again by the same rules: {form}.",
+    )
+    return Graded(value, reply.text, reply.call_id)
 
 
 def grade_request(exam: Exam, who: Grader, key: bytes) -> Request:
@@ -154,14 +144,3 @@ def _score(said: str, profile: str) -> float | None:
     found = _SCORE.fullmatch(rest)
     value = float(found[1]) if found else math.inf
     return value if value <= BEST[Harness.LONG] else None
-
-
-def _again(first: Request, said: str, harness: Harness) -> Request:
-    """The same question with the reply that was no grade."""
-    form = "one word, True or False" if harness is Harness.SHORT else "REASON, then SCORE"
-    quoted = said[:_QUOTED_BACK].strip() or "(empty reply)"
-    back: tuple[dict[str, Any], ...] = (
-        {"role": "assistant", "content": quoted},
-        {"role": "user", "content": f"This is no grade. Grade again by the same rules: {form}."},
-    )
-    return replace(first, messages=(*first.messages, *back))

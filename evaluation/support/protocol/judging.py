@@ -4,21 +4,18 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from debate.dream.quotes import locate_all
 from llm.parsing import ParseFailure, read_object
 from llm.prompts import PromptTemplate, fence
-from llm.requests import Reply, Request, object_schema
+from llm.requests import Reply, Request, ask_until, object_schema
 
 ROLE: Final = "support_judge"
-# Asked once more where a reply is no verdict (docs/protocol.md 1.3).
-ATTEMPTS: Final = 2
 NOTHING_BEFORE: Final = "(the answer begins with it)"
 _VALUES: Final = {"full": 2, "partial": 1, "none": 0}
 _PROMPTS: Final = Path(__file__).resolve().parents[2] / "prompts"
 _MAX_TOKENS: Final = 2_000
-_QUOTED_BACK: Final = 2_000
 
 
 @dataclass(frozen=True)
@@ -63,17 +60,13 @@ def prompt() -> PromptTemplate:
 
 
 def judge(exam: Exam, who: Judge, key: bytes, replicate: int = 0) -> Judging:
-    """Ask until a reply is a verdict, twice at most; the repair quotes the reply before."""
-    first = request = replace(judge_request(exam, who, key), replicate=replicate)
-    reply, fault = None, ""
-    for _ in range(ATTEMPTS):
-        (reply,) = yield [request]
-        found = read_verdict(reply.text, exam.passage)
-        if isinstance(found, Verdict):
-            return replace(found, call=reply.call_id)
-        fault = found
-        request = replace(first, messages=(*first.messages, *_back(reply.text, found)))
-    return Verdict(None, None, fault, reply.call_id if reply else 0)
+    """Ask until a reply is a verdict, twice at most (docs/protocol.md 1.3)."""
+    found, faults, reply = yield from ask_until(
+        replace(judge_request(exam, who, key), replicate=replicate),
+        lambda said: read_verdict(said, exam.passage),
+        lambda _, fault: f"This cannot be used: {fault} Judge again by the same rules.",
+    )
+    return replace(found or Verdict(None, said=faults[-1]), call=reply.call_id)
 
 
 def judge_request(exam: Exam, who: Judge, key: bytes) -> Request:
@@ -119,9 +112,3 @@ def read_verdict(text: str, passage: str) -> Verdict | str:
         return "Full support needs a span that stands in the passage, letter by letter."
     reason = found.value.get("reason")
     return Verdict(value, span if value else None, reason if isinstance(reason, str) else "")
-
-
-def _back(reply: str, fault: str) -> tuple[dict[str, Any], ...]:
-    quoted = reply[:_QUOTED_BACK].strip() or "(empty reply)"
-    said = f"This cannot be used: {fault} Judge again by the same rules."
-    return {"role": "assistant", "content": quoted}, {"role": "user", "content": said}

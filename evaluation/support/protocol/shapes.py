@@ -12,10 +12,12 @@ Under metadata the topic is topic_id, narrative_id or request_id, and citations 
 three ways, as TREC AutoJudge's files have them, whatever track they began in.
 """
 
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from evaluation.agents.protocol.records import RecordFault
 from llm.parsing import UNSTORABLE
 
 SHAPES: Final = ("rag24", "rag25", "ragtime", "neuclir")
@@ -30,7 +32,7 @@ _MOST: Final = 2_000
 _LONGEST: Final = 200
 
 
-class ShapeFault(Exception):
+class ShapeFault(RecordFault):
     """A record that is in none of the shapes; its words begin with the field that is at fault."""
 
 
@@ -169,3 +171,39 @@ def written(
         return {"metadata": head, "references": references, "answer": rows}
     head |= {"topic_id": record.topic, "task": "english"}
     return {"metadata": head, "references": list(dict.fromkeys(cited)), "responses": rows}
+
+
+# What tracks take, as their guidelines and checkers say it (ragnarok of TREC RAG; of RAGTIME 2025
+# the longest of its requests): words or characters of an answer, and ids in `references`. NeuCLIR
+# names a length in each request. None of them counts the citations of a sentence.
+_WORDS: Final = {"rag24": 400, "rag25": 400}
+_CHARACTERS: Final = {"ragtime": 10_000}
+_REFERENCES: Final = {"rag24": 20, "rag25": 100}
+
+
+def beyond(
+    record: Mapping[str, Any], shape: str, known: Collection[str]
+) -> Iterator[tuple[str, bool]]:
+    """What of a written answer is beyond the limits of its track, in words, and whether the track
+    refuses it; else its checker warns, or cuts. `known` are the ids of the collection."""
+    texts = [unicodedata.normalize("NFKC", row["text"].strip()) for row in record[_KEY[shape]]]
+    words, letters = sum(len(text.split()) for text in texts), len(" ".join(texts))
+    references = len(record.get("references", ()))
+    is_strict = shape == "rag24"
+    for found, limits, what, is_refused in (
+        (words, _WORDS, "words", False),
+        (letters, _CHARACTERS, "characters", False),
+        (references, _REFERENCES, "references", is_strict),
+    ):
+        if shape in limits and found > limits[shape]:
+            yield f"{found:,} {what}, and {limits[shape]:,} are allowed.", is_refused
+    for pid in cited_in(record):
+        if pid not in known:
+            yield f"{pid!r} is the id of no passage here.", is_strict
+
+
+def cited_in(record: Mapping[str, Any]) -> list[str]:
+    """The ids that a written answer names, each once: its references, or what sentences cite."""
+    if "references" in record:
+        return list(record["references"])
+    return list(dict.fromkeys(pid for row in record["sentences"] for pid in row["citations"]))

@@ -74,7 +74,7 @@ SCORES = [
 ]
 
 
-@pytest.mark.parametrize("shape", ["ir_measures", "tot"])
+@pytest.mark.parametrize("shape", ["ir_measures", "tot", "rag4reports", "jsonl"])
 def test_a_leaderboard_comes_back_as_it_went_with_its_means(shape) -> None:
     lines = list(written_leaderboard(SCORES, shape))
     back = read_leaderboard(lines, shape)
@@ -104,6 +104,43 @@ def test_every_wrong_line_of_a_leaderboard_is_named() -> None:
     assert "4 columns are needed (run, topic, measure, value), here are 3." in str(fault.value)
     with pytest.raises(ValueError, match="White space"):
         list(written_leaderboard([Score("two words", "t", "m", 1.0)]))
+
+
+def test_json_lines_are_those_of_autojudge() -> None:
+    (first, *_) = written_leaderboard([Score("two words", "t1", "GRADE", 0.9)], "jsonl")
+    assert json.loads(first) == {
+        "run_id": "two words", "topic_id": "t1", "measure": "GRADE", "value": 0.9
+    }  # fmt: skip
+    # Its own reader takes numbers for topics, and values as texts or truths.
+    lines = [
+        '{"run_id": "runA", "topic_id": 7, "measure": "GRADE", "value": "0.9"}',
+        '{"run_id": "runA", "topic_id": 7, "measure": "IS_MATCH", "value": true, "more": 1}',
+    ]
+    assert read_leaderboard(lines, "jsonl") == [
+        Score("runA", "7", "GRADE", 0.9), Score("runA", "7", "IS_MATCH", 1.0)
+    ]  # fmt: skip
+
+
+def test_every_wrong_line_of_json_is_named() -> None:
+    good = {"run_id": "r", "topic_id": "t", "measure": "m", "value": 1}
+    wrong: list[tuple[object, str]] = [
+        ("{", "this is not JSON"),
+        ([], "no JSON object"),
+        ({**good, "run_id": None}, "run_id is missing"),
+        ({**good, "topic_id": True}, "topic_id is missing, or no name"),
+        ({**good, "measure": 7}, "measure is missing, or no name"),
+        ({name: good[name] for name in ("run_id", "topic_id", "measure")}, "value is missing"),
+        ({**good, "value": float("nan")}, "no finite number"),
+        ({**good, "value": [1]}, "no finite number"),
+        (good, "r t m has a value already"),
+    ]
+    lines = [json.dumps(good), ""]
+    lines += [each if isinstance(each, str) else json.dumps(each) for each, _ in wrong]
+    with pytest.raises(BadFile) as fault:
+        read_leaderboard(lines, "jsonl")
+    for number, ((_, words), told) in enumerate(zip(wrong, fault.value.faults, strict=True), 3):
+        assert told.startswith(f"line {number}: ")
+        assert words in told
 
 
 def test_a_nugget_bank_comes_back_as_it_went() -> None:

@@ -169,11 +169,11 @@ def drive(replies: list[str], harness: Harness = SHORT) -> tuple[Graded, list[Re
 
 def test_what_is_no_grade_is_asked_for_once_more() -> None:
     found, asked = drive(["Well.", "True"])
-    assert found == Graded(1.0, "True", ("Well.",), 2)
+    assert found == Graded(1.0, "True", 2)
     assert len({each.key for each in asked}) == 2
     assert "Well." in asked[1].messages[-2]["content"]
     found, asked = drive(["Well.", "Hm."])
-    assert (found.value, found.attempts, found.call, len(asked)) == (None, ("Well.", "Hm."), 2, 2)
+    assert (found.value, found.said, found.call, len(asked)) == (None, "Hm.", 2, 2)
     assert drive(["REASON: all.\nSCORE: 100"], LONG)[0].value == 100
 
 

@@ -144,7 +144,95 @@ def test_the_card_of_a_grader_stands_on_people(sheets) -> None:
     assert newest.measures[0].kappa(held_out=True).n_items == 0
 
 
-def test_long_answers_are_not_right_or_wrong(sheets) -> None:
-    sheets.run.harness = "long"
-    with pytest.raises(Refused, match="check the citations"):
-        drawn(sheets)
+LONG = [80, 60, 40, 20, 60, 40, 0, 0]
+
+
+@pytest.fixture
+def essays() -> Sheets:
+    """The same of long answers, which a teacher gave points."""
+    sheets = Sheets(8, harness="long")
+    source = sheets.source("run", "bm25", [None] * 8)
+    RagAnswer.objects.bulk_create(
+        RagAnswer(
+            run=sheets.run, source=source, query=query, state="answered", answers=[f"So {n}."],
+            is_informed=n < 6,
+        )
+        for n, query in enumerate(sheets.queries)
+    )  # fmt: skip
+    grading = sheets.graded("teacher", {source: LONG})
+    for answer, value in zip(RagAnswer.objects.order_by("pk"), LONG, strict=True):
+        grading.grades.create(answer=answer, state="graded", value=value, said="Surely.")
+    sheets.expert = make_member(sheets.benchmark, "expert", "annotator")
+    return sheets
+
+
+def give(sheets: Sheets, place: int, points: float) -> None:
+    access = enter(sheets.expert, sheets.benchmark.slug)
+    answer = GradedAnswer.objects.get(query=sheets.queries[place])
+    grade_answer(answer=answer, access=access, scores={"covered": points})
+
+
+def test_an_expert_gives_a_long_answer_points_beside_the_reference_alone(essays) -> None:
+    admin, expert = signed_in(essays.admin), signed_in(essays.expert)
+    slug = essays.benchmark.slug
+    url = f"/b/{slug}/rag/{essays.run.pk}/"
+    assert "how much of the reference it covers" in admin.get(url).content.decode()
+    page = admin.post(f"{url}people/", {"size": 3, "people": 1, "seed": 1}, follow=True)
+    assert "0 of 3 answers" in page.content.decode()
+    page = expert.get(f"/b/{slug}/answers/grade/").content.decode()
+    assert "How much of the reference does it cover?" in page
+    for hidden in ("Surely.", "bm25", "teacher", "Overall quality", "True answers"):
+        assert hidden not in page
+    api = f"/api/b/{slug}/answers-to-grade/"
+    shown = expert.get(f"{api}next/").json()
+    assert (shown["truths"], shown["scale"], shown["covered"]) == (["so"], "covered", None)
+    found = GradedAnswer.objects.get(pk=shown["answer"])
+    unsaid = expert.post(f"/b/{slug}/answers/grade/", {"answer": found.pk, "covered": "75"})
+    assert "0, 10, 20 and so on" in unsaid.content.decode()
+    expert.post(f"/b/{slug}/answers/grade/", {"answer": found.pk, "covered": "70"})
+    given = AnswerGrade.objects.get()
+    assert (given.scores, given.quality) == ({"covered": 70.0}, None)
+
+    def send(path: str, **body):
+        return expert.post(f"{api}{found.pk}/{path}/", body, content_type="application/json")
+
+    assert send("covered", covered=75, reason="Less.").json()["field"] == "scores"
+    assert send("right", right=True, reason="No.").json()["field"] == "scores"
+    assert send("covered", covered=100, reason="More.").status_code == 204
+    assert expert.get(f"{api}{found.pk}/").json()["covered"] == 100
+    (row,) = admin.get(f"/api{url.replace('/rag/', '/rag-runs/')}samples/").json()["results"]
+    assert (row["drawn"], row["judged"], row["given"]) == (3, 1, 1)
+    admin.post(f"/b/{slug}/rag/samples/{row['id']}/close/")
+    assert to_grade(enter(essays.expert, slug)).count() == 0
+
+
+def test_a_teachers_mean_is_corrected_by_people(essays) -> None:
+    drawn(essays, size=100)
+    assert GradedAnswer.objects.count() == 6  # what says nothing is 0 by rule
+    for place, points in enumerate((60, 40, 20, 0, 40, 20)):
+        give(essays, place, points)
+    tables = {each.name: each for each in boards.shown(essays.run).tables}
+    found = cells(tables["corrected"], "bm25")
+    # People give 20 less throughout: of all six 180 / 6 = 30, of the eight 6/8 * 30 = 22.5, where
+    # the teacher says 300 / 8 = 37.5.
+    assert (found["answers"], found["mean of graders"]) == (8, 37.5)
+    assert (found["judged by people"], found["people give"]) == (6, 30)
+    assert found["correlation with people"] == pytest.approx(1)
+    assert found["corrected"] == pytest.approx(22.5)
+    # Strings are no points: nobody was asked about them.
+    by_string = boards.shown(essays.run, "accuracy").tables
+    assert "corrected" not in {each.name for each in by_string}
+    (card,) = cards_of(essays.benchmark)
+    (measure,) = card.measures
+    # Quadratic: 1 - the mean of (a - b)^2, 20^2 throughout, over its mean of all pairs.
+    spread = sum((one - two) ** 2 for one in LONG[:6] for two in (60, 40, 20, 0, 40, 20)) / 36
+    assert measure.kappa(held_out=False).value == pytest.approx(1 - 400 / spread)
+    assert measure.name == "0 to 100"
+
+
+def test_short_and_long_answers_of_one_text_are_judged_apart(essays) -> None:
+    drawn(essays, size=100)
+    give(essays, 0, 60)
+    assert people.said_by_people(essays.benchmark, "short") == {}
+    (said,) = people.said_by_people(essays.benchmark, "cited").values()
+    assert list(said.values()) == [60]

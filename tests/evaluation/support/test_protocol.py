@@ -14,7 +14,14 @@ from evaluation.support.protocol.judging import (
     read_verdict,
 )
 from evaluation.support.protocol.measures import Support, support
-from evaluation.support.protocol.shapes import SHAPES, Record, ShapeFault, read_record, written
+from evaluation.support.protocol.shapes import (
+    SHAPES,
+    Record,
+    ShapeFault,
+    beyond,
+    read_record,
+    written,
+)
 from kit.stats.clusters import share_difference
 from kit.stats.proportions import proportion
 from llm.requests import Reply, Usage
@@ -182,6 +189,35 @@ def test_what_tracks_allow_is_read() -> None:
         "responses": [{"text": "T.", "citations": {"a": 0.2, "b": 0.9}}, {"text": "U."}],
     }
     assert read_record(sure).sentences == (("T.", ("b", "a")), ("U.", ()))
+
+
+LONG_WORD = "ﬁve"  # NFKC makes two letters of the first: f, i
+
+
+@pytest.mark.parametrize(
+    ("shape", "text", "cited", "told"),
+    [
+        ("rag24", "w " * 400, 20, []),
+        ("rag24", "w " * 401, 21, [
+            ("401 words, and 400 are allowed.", False),
+            ("21 references, and 20 are allowed.", True),
+        ]),
+        ("rag25", "w " * 401, 100, [("401 words, and 400 are allowed.", False)]),
+        ("rag25", "w", 101, [("101 references, and 100 are allowed.", False)]),
+        ("ragtime", "w" * 9_996 + LONG_WORD, 200, []),
+        ("ragtime", "w" * 9_997 + LONG_WORD, 1, [
+            ("10,001 characters, and 10,000 are allowed.", False),
+        ]),
+        ("neuclir", "w " * 20_000, 200, []),
+    ],
+)  # fmt: skip
+def test_what_is_beyond_the_limits_of_a_track_is_told(shape, text, cited, told) -> None:
+    ids = [f"p#{n}" for n in range(cited)]
+    record = Record("r", "7", ((text.strip(), tuple(ids)),))
+    data = written(record, shape=shape, question="Why?")
+    assert list(beyond(data, shape, ids)) == told
+    (last,) = list(beyond(data, shape, ids[1:]))[len(told) :]
+    assert last == ("'p#0' is the id of no passage here.", shape == "rag24")
 
 
 HEAD = {"run_id": "r", "topic_id": "7", "references": ["a"]}

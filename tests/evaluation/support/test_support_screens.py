@@ -80,6 +80,37 @@ def test_a_file_becomes_a_set_that_is_judged_and_goes_out_again(place) -> None:
     ).status_code == 404  # fmt: skip
 
 
+def test_what_a_track_would_refuse_is_listed_by_line_and_written_anyway_alone(place) -> None:
+    long = record() | {"answer": [{"text": "w " * 401, "citations": ["lamps/page_1.txt"]}]}
+    assert send(place, lines(long, record("8", cited=["elsewhere#1"]))).status_code == 302
+    of = SupportSet.objects.get()
+    admin, file = signed_in(place.room.admin), place.room.url(f"support/{of.pk}/answers/")
+    words = "Line 1: 401 words, and 400 are allowed."
+    unknown = "Line 2: 'elsewhere#1' is the id of no passage here."
+    # TREC RAG 2025 warns of both, 2024 takes no ids but those of its collection.
+    out = admin.get(f"{file}rag25.jsonl")
+    assert (out.status_code, out.headers["X-Beyond-Limits"]) == (200, "2")
+    assert admin.get(f"{file}rag25.jsonl?limits=1").content.decode() == f"{words}\n{unknown}\n"
+    page = admin.get(f"{file}rag24.jsonl", follow=True).content.decode()
+    assert "Line 2: &#x27;elsewhere#1&#x27; is the id of no passage here." in page
+    assert "rag24.jsonl?anyway=1" in page
+    assert len(list(admin.get(f"{file}rag24.jsonl?anyway=1"))) == 2
+    api = script(place.room.admin).get(
+        f"/api{place.room.url(f'support-sets/{of.pk}/answers/rag24/')}"
+    )
+    assert (api.status_code, api.json()["field"]) == (409, "shape")
+    assert unknown in api.json()["detail"]
+    told, source = io.StringIO(), f"set:{of.pk}"
+    with pytest.raises(CommandError, match="Line 2"):
+        call_command("export_answers", place.room.benchmark.slug, source, shape="rag24")
+    out = io.StringIO()
+    call_command(
+        "export_answers", place.room.benchmark.slug, source, "--anyway", shape="rag24",
+        stdout=out, stderr=told,
+    )  # fmt: skip
+    assert (len(out.getvalue().splitlines()), told.getvalue()) == (2, f"{words}\n{unknown}\n")
+
+
 def test_every_fault_is_named_by_its_line_and_nothing_is_kept(place) -> None:
     content = lines(
         record(), "", "{", record("99"), record(), record(cited=[3]),
