@@ -90,6 +90,8 @@ urlpatterns = [
     path(f"{_SINCE}/changelog/", releases.release_changelog, name="release-changelog"),
     path(f"{_TRANSFERS}/", transfers.transfers, name="transfers"),
     path(f"{_TRANSFERS}/merge/", transfers.transfer_merge, name="transfer-merge"),
+    path(f"{_TRANSFERS}/import/", transfers.transfer_import, name="transfer-import"),
+    path(f"{_TRANSFERS}/people/", transfers.transfer_claim, name="transfer-people"),
     path(f"{_TRANSFERS}/<int:pk>/", transfers.transfer, name="transfer"),
     path(f"{_TRANSFERS}/<int:pk>/file/", transfers.transfer_file, name="transfer-file"),
     *transfers.RUNS.paths(f"{_TRANSFERS}/<int:pk>"),

@@ -15,8 +15,16 @@ from corpus.access import Access, enter
 from corpus.models import Role
 from corpus.run_routes import OneRun, RunVerb
 from evaluation.transfer import services as verbs
+from evaluation.transfer.claims import claim, strangers
 from evaluation.transfer.models import Choice, MergeConflict, Transfer, TransferKind
-from evaluation.transfer.views import RUNS, get_conflict, get_transfer, send_file
+from evaluation.transfer.views import (
+    RUNS,
+    enter_maker,
+    get_conflict,
+    get_transfer,
+    members,
+    send_file,
+)
 from kit.api import RUN_FIELDS, Route
 
 
@@ -32,6 +40,20 @@ class MergeFileSerializer(serializers.Serializer):
     """A file of this benchmark from another installation."""
 
     file = serializers.FileField()
+
+
+class ImportFileSerializer(MergeFileSerializer):
+    """A file of any benchmark, and how the new one is called; without a slug as it was there."""
+
+    slug = serializers.SlugField(max_length=60, required=False, default="", allow_blank=True)
+
+
+class PseudonymSerializer(serializers.Serializer):
+    """Somebody of another installation, in how many rows here, and which member they are."""
+
+    pseudonym = serializers.CharField()
+    username = serializers.CharField(write_only=True)
+    rows = serializers.IntegerField(read_only=True)
 
 
 class ConflictSerializer(serializers.ModelSerializer):
@@ -79,6 +101,32 @@ class Transfers(ViewSetMixin, Route):
         run = verbs.start_merge(benchmark=access.benchmark, upload=given["file"], actor=access.user)
         return Response(TransferSerializer(run).data, status=202)
 
+    @extend_schema(
+        request={"multipart/form-data": ImportFileSerializer}, responses={202: TransferSerializer}
+    )
+    def create_of(self, request: Request, slug: str) -> Response:
+        """Sending a file to make a new benchmark of it, for staff; `report` names it at the end."""
+        access = enter_maker(self.person(), slug)
+        given = self.read(ImportFileSerializer)
+        whose = {"benchmark": access.benchmark, "actor": access.user}
+        run = verbs.start_import(upload=given["file"], slug=given["slug"], **whose)
+        return Response(TransferSerializer(run).data, status=202)
+
+    @extend_schema(responses=PseudonymSerializer(many=True))
+    def people(self, request: Request, slug: str) -> Response:
+        """Pseudonyms that came with files."""
+        found = strangers(self.access().benchmark)
+        return Response([{"pseudonym": each.username, "rows": n} for each, n in found.items()])
+
+    @extend_schema(request=PseudonymSerializer, responses=PseudonymSerializer)
+    def claim(self, request: Request, slug: str) -> Response:
+        """Saying who a pseudonym is: what stands under it becomes theirs, and nothing undoes it."""
+        access, given = self.access(), self.read(PseudonymSerializer)
+        about = {"pseudonym": given["pseudonym"], "benchmark": access.benchmark}
+        person = members(access).filter(username=given["username"]).first()
+        rows = claim(**about, person=person, actor=access.user)
+        return Response({"pseudonym": given["pseudonym"], "rows": rows})
+
     @extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
     def file(self, request: Request, slug: str, pk: int) -> HttpResponseBase:
         """The file itself."""
@@ -106,6 +154,12 @@ _to = Transfers.as_view
 urlpatterns = [
     path(f"{_ALL}/", _to({"get": "list", "post": "create"}), name="api-transfers"),
     path(f"{_ALL}/merge/", _to({"post": "merge"}), name="api-transfer-merge"),
+    path(f"{_ALL}/import/", _to({"post": "create_of"}), name="api-transfer-import"),
+    path(
+        f"{_ALL}/people/",
+        _to({"get": "people", "post": "claim"}, pagination_class=None),
+        name="api-transfer-people",
+    ),
     path(f"{_ALL}/conflicts/", _to({"get": "conflicts"}), name="api-merge-conflicts"),
     path(f"{_ALL}/conflicts/<int:pk>/", _to({"post": "choose"}), name="api-merge-conflict"),
     path(f"{_ONE}/", OneRun.as_view(**_KIND), name="api-transfer"),

@@ -15,14 +15,17 @@ class TransferKind(models.TextChoices):
     # Of the benchmark that is being made of a file, which nobody sees before it is over.
     IMPORT = "import", "import"
     MERGE = "merge", "merge"
+    # Of the benchmark on whose page the file was sent, which stays as it is: a new one is made.
+    CREATE = "create", "new benchmark"
 
 
 class Transfer(TrackedRun):
     """One file of a whole benchmark: written from it, or read into it.
 
     `digest` is that of the content. `made` holds what an import has to take away again if it ends
-    early ({"first", "rows", "people"}), or who applies a merge ({"apply"}); `report` what a merge
-    found (`merging.Merge.report`).
+    early ({"first", "rows", "people"}) and the run that it is part `of`, who applies a merge
+    ({"apply"}), or how a new benchmark is called ({"slug"}); `report` what a merge found
+    (`merging.Merge.report`), or which benchmark was made.
     """
 
     task_name = "evaluation.transfer"
@@ -50,6 +53,7 @@ class ConflictKind(models.TextChoices):
     ASPECTS = "aspects", "aspects of a query"
     ASPECT = "aspect", "text or weight of an aspect"
     GOLD = "gold", "aspect of a gold passage"
+    PROBLEM = "problem", "problem of old gold"
 
 
 class Choice(models.TextChoices):

@@ -7,7 +7,6 @@ anything of it. What was written is read again, and its digest has to be that of
 import contextlib
 import gzip
 import hashlib
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, Final
 import orjson
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import connection, models, transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
 
@@ -47,8 +46,18 @@ Say = Callable[[str], object]
 class Copy:
     """A benchmark that is being written from a file, and the run that says so."""
 
-    def __init__(self, reader: Reader, slug: str, say: Say = lambda _: None) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        slug: str,
+        say: Say = lambda _: None,
+        *,
+        step: Callable[[int, int], object] = lambda *_: None,
+        of: int = 0,
+    ) -> None:
         self._reader, self._slug, self._say = reader, slug, say
+        # The run that a person sees of it, where there is one: it has to go on as well.
+        self._step_of, self._of = step, of
         self._rows = {each["name"]: each["rows"] for each in reader.manifest["tables"]}
         self._first: dict[str, int] = {}
         self._people: dict[str, int] = {}
@@ -84,7 +93,12 @@ class Copy:
 
     @property
     def _made_so_far(self) -> dict[str, Any]:
-        return {"first": self._first, "rows": self._rows, "people": self._made}
+        return {
+            "first": self._first,
+            "rows": self._rows,
+            "people": self._made,
+            "of": self._of,
+        }
 
     def digest(self) -> str:
         """Of what the database holds now."""
@@ -121,22 +135,23 @@ class Copy:
     def _step(self, rows: int) -> None:
         """So many more rows are in. Raises LostLease where the import was stopped."""
         self._done += rows
-        self._heartbeat.step(self._done, sum(self._rows.values()))
+        for step in (self._heartbeat.step, self._step_of):
+            step(self._done, sum(self._rows.values()))
 
     def _row(self, part: Part, number: int, line: bytes) -> list[Any]:
         where = f"{part.label}, row {number:,}"
         values = checked(part, line, where, self._rows)
         for at, target in part.targets.items():
             values[at] = self._led(part, at, target, values[at])
-        for at, field in enumerate(part.fields):
-            rule = references.RULES.get((part.label, field.name))
-            if rule is not None and values[at] is not None:
-                values[at] = self._changed(rule, field, values[at])
-        if own := _OWN.get(part.label):
-            try:
+        try:
+            for at, field in enumerate(part.fields):
+                rule = references.RULES.get((part.label, field.name))
+                if rule is not None and values[at] is not None:
+                    values[at] = self._changed(rule, field, values[at])
+            if own := _OWN.get(part.label):
                 own(self, part, values)
-            except (TypeError, ValueError, AttributeError) as error:
-                raise Refused(f"{where} has not the shape that it should have.") from error
+        except (TypeError, ValueError, AttributeError) as error:
+            raise Refused(f"{where} has not the shape that it should have.") from error
         found = dict(zip(part.table.columns, values, strict=True))
         if part.label in self._first:
             found[part.key] = self._first[part.label] + number - 1
@@ -160,10 +175,9 @@ class Copy:
         return self._people[name]
 
     def _changed(self, rule: references.Rule, field: Any, value: Any) -> Any:
-        if field.get_internal_type() != "JSONField":
-            return references.change(rule, value, key=self._soft, hashed=self._hash)
-        made = references.change(rule, json.loads(value), key=self._soft, hashed=self._hash)
-        return json.dumps(made, ensure_ascii=False)
+        is_json = field.get_internal_type() == "JSONField"
+        change = references.changed_json if is_json else references.change
+        return change(rule, value, key=self._soft, hashed=self._hash)
 
     def _soft(self, target: str, value: Any) -> int:
         if target == PERSON:
@@ -190,22 +204,10 @@ class Copy:
         target = writing.names_of_models().get(values[at["target_type"]], "")
         number = values[at["target_id"]]
         values[at["target_id"]] = str(self._soft(target, int(number) if number.isdigit() else 0))
-        verb = values[columns.index("verb")]
-        data = references.of_event(
-            verb, json.loads(values[at["data"]]), key=self._soft, hashed=self._hash
+        rule = references.of_verb(values[columns.index("verb")])
+        values[at["data"]] = references.changed_json(
+            rule, values[at["data"]], key=self._soft, hashed=self._hash
         )
-        values[at["data"]] = json.dumps(data, ensure_ascii=False)
-
-    def of_step(self, part: Part, values: list[Any]) -> None:
-        """The runs of a step of a chain."""
-        at = list(part.table.columns).index("works")
-        values[at] = json.dumps(references.of_works(json.loads(values[at]), key=self._soft))
-
-    def of_pipeline(self, part: Part, values: list[Any]) -> None:
-        """The runs of the steps of a pipeline."""
-        at = list(part.table.columns).index("steps")
-        steps = references.of_steps(json.loads(values[at]), key=self._soft)
-        values[at] = json.dumps(steps, ensure_ascii=False)
 
     def of_release(self, part: Part, values: list[Any]) -> None:
         """Its files lie where this installation keeps releases."""
@@ -219,7 +221,7 @@ class Copy:
         if current := self._taken_up():
             key = self._first["corpus.CorpusVersion"] + current - 1
             Benchmark.objects.filter(pk=self.benchmark.pk).update(taken_up=key)
-        _seal_votes(self.benchmark)
+        seal_votes(Vote.objects.filter(case__query__domain__benchmark=self.benchmark))
         self._put_files()
         self._say("Reading it again.")
         if (found := self.digest()) != self._reader.manifest["digest"]:
@@ -258,8 +260,6 @@ class Copy:
 
 _OWN: Final = {
     "corpus.Benchmark": Copy.of_benchmark,
-    "evaluation.ChainStep": Copy.of_step,
-    "evaluation.PipelineRun": Copy.of_pipeline,
     "evaluation.Release": Copy.of_release,
     "kit.Event": Copy.of_event,
 }
@@ -309,9 +309,9 @@ def _sha256(path: Path, *, is_packed: bool) -> str:
     return digest.hexdigest()
 
 
-def _seal_votes(benchmark: Benchmark) -> None:
-    """Chain the votes under the key of this server; those that were altered stay so."""
-    rows = Vote.objects.filter(case__query__domain__benchmark=benchmark).order_by("case", "pk")
+def seal_votes(rows: models.QuerySet[Vote]) -> None:
+    """Chain the votes of whole cases under the key of this server; altered ones stay so."""
+    rows = rows.order_by("case", "pk")
     keys = list(rows.values_list("pk", flat=True))
     earlier: tuple[int, str] = 0, ""
     for start in range(0, len(keys), _VOTES):

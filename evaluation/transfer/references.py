@@ -2,16 +2,17 @@
 
 RULES says of a column where such keys stand: `{"case": CASE}` is the value of that name, `"*"` each
 value of an object or list, `"#"` the names of an object themselves, and a place of a list is its
-number. A test numbers the tables of a database apart and looks for keys in whatever is not named
-here.
+number; a function stands where the value itself says what its keys lead to. A test numbers the
+tables of a database apart and looks for keys in whatever is not named here.
 """
 
 import contextlib
+import json
 import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-Rule: TypeAlias = "str | dict[str, Rule]"
+Rule: TypeAlias = "str | dict[str, Rule] | Callable[..., Any]"
 Change: TypeAlias = Callable[[str, Any], Any]
 """What becomes of a key that leads to a model; 0 where it leads to nothing that travels."""
 
@@ -92,10 +93,13 @@ _TOLD: Final[dict[str, Rule]] = {
     "third": PERSON,
     "user": PERSON,
 }
+# The event of a claim (claims.py).
+CLAIMED: Final = "claim pseudonym"
 OF_VERB: Final[dict[str, dict[str, Rule]]] = {
     "answer exam item": {"item": "annotate.ExamItem"},
     "assign query": {"before": PERSON},
     "build pool": {"run": _DEBATES},
+    CLAIMED: {"pseudonym": PERSON},
     "compute retrieval run": {"run": _SYSTEM},
     "debate again": {"run": _DEBATES},
     "draw audit": {"run": _DEBATES},
@@ -110,6 +114,37 @@ OF_VERB: Final[dict[str, dict[str, Rule]]] = {
     "take up corpus version": {"after": _VERSION, "before": _VERSION},
     "undo change": {"change": "annotate.AspectChange"},
 }
+# What a step of a pipeline is done by.
+_CHILDREN: Final = {
+    "expand": "corpus.ExpansionRun",
+    "compute": "corpus.RunComputation",
+    "hybrid": "corpus.RunComputation",
+}
+
+
+def of_steps(steps: Any, *, key: Change) -> Any:
+    """The steps of a pipeline: which runs they were begun as, by their kind."""
+    if not isinstance(steps, list):
+        return steps
+    return [_of_step(step, key) if isinstance(step, dict) else step for step in steps]
+
+
+def _of_step(step: dict[str, Any], key: Change) -> dict[str, Any]:
+    child = _CHILDREN.get(str(step.get("kind")), "corpus.RerankRun")
+    rule: dict[str, Rule] = {"child": child, "dropped": {"*": child}, "run": _SYSTEM}
+    found: dict[str, Any] = change(rule, step, key=key, hashed=str)
+    return found
+
+
+def of_works(works: Any, *, key: Change) -> Any:
+    """The runs of a step of a chain, each as [model, key]."""
+    found = []
+    for label, pk in works:
+        is_model = isinstance(label, str) and "." in label
+        found.append([label, change(label, pk, key=key, hashed=str) if is_model else 0])
+    return found
+
+
 RULES: Final[dict[tuple[str, str], Rule]] = {
     ("annotate.AspectChange", "after"): _ASPECTS,
     ("annotate.AspectChange", "before"): _ASPECTS,
@@ -145,8 +180,10 @@ RULES: Final[dict[tuple[str, str], Rule]] = {
     ("evaluation.AgentItem", "answers"): _TURNS,
     ("evaluation.AgentItem", "turns"): _TURNS,
     ("evaluation.ChainStep", "outcome"): _BEGUN,
+    ("evaluation.ChainStep", "works"): of_works,
     ("evaluation.GradeRun", "sheet"): {"#": "evaluation.RagSource"},
     ("evaluation.NoiseCheck", "result"): _SCORED,
+    ("evaluation.PipelineRun", "steps"): of_steps,
     ("evaluation.RagSource", "sheet"): {"queries": {"*": _QUERY}},
     ("evaluation.Release", "faults"): _FAULT,
     ("evaluation.ScoreSheet", "boards"): {"views": {"*": {"*": _SCORED}}, "oracles": _SCORED},
@@ -162,57 +199,41 @@ RULES: Final[dict[tuple[str, str], Rule]] = {
     ("llm.Call", "request"): {"earlier": HASH},
     ("llm.Call", "subject"): NAMED,
 }
-# What a name begins with, and what the numbers behind it lead to, in their order.
-NAMES: Final[dict[str, tuple[str, ...]]] = {
-    "agent": ("evaluation.AgentItem",),
-    "agent run ": ("evaluation.AgentRun",),
-    "agent-search": ("evaluation.AgentRun",),
-    "answer run ": ("debate.AnswerRun",),
-    "aspect_rubric": ("evaluation.AnswerVerdict",),
-    "audit": ("debate.AuditSample", _DEBATE),
-    "claim": ("evaluation.SupportSet", "evaluation.Claim"),
-    "clean": ("corpus.CleanedPage",),
-    "cleaning run ": (_CLEANING,),
-    "debate": (_DEBATE,),
-    "debate run ": (_DEBATES,),
-    "evidence_answer": ("evaluation.AgentItem",),
-    "expansion": ("corpus.ExpansionItem",),
-    "expansion run ": ("corpus.ExpansionRun",),
-    "expansion-search": ("corpus.ExpansionRun",),
-    GONE: (_CASE,),
-    "grade run ": ("evaluation.GradeRun",),
-    "hint": ("debate.Hint",),
-    "hint run ": (_HINTS,),
-    "judge run ": ("evaluation.JudgeRun",),
-    "likert_judge": ("evaluation.AnswerVerdict",),
-    "panel": (_PANEL, _DOMAIN),
-    "rag": ("evaluation.RagAnswer",),
-    "rag run ": ("evaluation.RagRun",),
-    "rag_answer": ("evaluation.RagAnswer",),
-    "rag_cited": ("evaluation.RagAnswer",),
-    "rag_closed": ("evaluation.RagAnswer",),
-    "rag_grader": ("evaluation.Grade",),
-    "rag_long": ("evaluation.RagAnswer",),
-    "rag_score": ("evaluation.Grade",),
-    "reference": (_QUERY,),
-    "reference_answer": (_QUERY,),
-    "rerank run ": ("corpus.RerankRun",),
-    "rerank_group": ("corpus.RerankItem",),
-    "rerank_list": ("corpus.RerankItem",),
-    "rerank_point": ("corpus.RerankItem",),
-    "rubric_judge": ("evaluation.AnswerVerdict",),
-    "run computation ": ("corpus.RunComputation",),
-    "run-computation": ("corpus.RunComputation",),
-    "search_agent": ("evaluation.AgentItem",),
-    "support run ": ("evaluation.SupportRun",),
-    "support_judge": ("evaluation.SupportVerdict",),
-    "train_grade": ("evaluation.TrainingItem",),
-    "train_negative": ("evaluation.TrainingItem",),
-    "train_positive": ("evaluation.TrainingItem",),
-    "training": ("evaluation.TrainingDocument",),
-    "training run ": ("evaluation.TrainingRun",),
-    "trial": ("debate.TrialItem",),
+# What a name begins with, by what the numbers behind it lead to, in their order.
+_NAMES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
+    ("corpus.CleanedPage",): ("clean",),
+    ("corpus.ExpansionItem",): ("expansion",),
+    ("corpus.ExpansionRun",): ("expansion run ", "expansion-search"),
+    ("corpus.RerankItem",): ("rerank_group", "rerank_list", "rerank_point"),
+    ("corpus.RerankRun",): ("rerank run ",),
+    ("corpus.RunComputation",): ("run computation ", "run-computation"),
+    ("debate.AnswerRun",): ("answer run ",),
+    ("debate.AuditSample", _DEBATE): ("audit",),
+    ("debate.Hint",): ("hint",),
+    ("debate.TrialItem",): ("trial",),
+    ("evaluation.AgentItem",): ("agent", "evidence_answer", "search_agent"),
+    ("evaluation.AgentRun",): ("agent run ", "agent-search"),
+    ("evaluation.AnswerVerdict",): ("aspect_rubric", "likert_judge", "rubric_judge"),
+    ("evaluation.Grade",): ("rag_grader", "rag_score"),
+    ("evaluation.GradeRun",): ("grade run ",),
+    ("evaluation.JudgeRun",): ("judge run ",),
+    ("evaluation.RagAnswer",): ("rag", "rag_answer", "rag_cited", "rag_closed", "rag_long"),
+    ("evaluation.RagRun",): ("rag run ",),
+    ("evaluation.SupportRun",): ("support run ",),
+    ("evaluation.SupportSet", "evaluation.Claim"): ("claim",),
+    ("evaluation.SupportVerdict",): ("support_judge",),
+    ("evaluation.TrainingDocument",): ("training",),
+    ("evaluation.TrainingItem",): ("train_grade", "train_negative", "train_positive"),
+    ("evaluation.TrainingRun",): ("training run ",),
+    (_CASE,): (GONE,),
+    (_CLEANING,): ("cleaning run ",),
+    (_DEBATE,): ("debate",),
+    (_DEBATES,): ("debate run ",),
+    (_HINTS,): ("hint run ",),
+    (_PANEL, _DOMAIN): ("panel",),
+    (_QUERY,): ("reference", "reference_answer"),
 }
+NAMES: Final = {name: targets for targets, names in _NAMES.items() for name in names}
 _NAME: Final = re.compile(r"([^:0-9]+):?(.*)", re.DOTALL)
 
 
@@ -224,6 +245,8 @@ def change(rule: Rule, value: Any, *, key: Change, hashed: Callable[[str], str])
     """
     if isinstance(rule, dict):
         return _within(rule, value, key, hashed)
+    if callable(rule):
+        return rule(value, key=key)
     if rule == NAMED:
         return _named(value, key) if isinstance(value, str) else value
     if rule == HASH:
@@ -281,38 +304,16 @@ def leads_somewhere(name: str) -> bool:
     return "0" not in found[2].split(":")[: len(NAMES[found[1]])]
 
 
-def of_event(verb: str, data: Any, *, key: Change, hashed: Callable[[str], str]) -> Any:
-    """The same for what an event tells, by its verb."""
-    rule = _TOLD | OF_VERB.get(verb, {})
-    return change(rule, data, key=key, hashed=hashed)
+def changed_json(rule: Rule, text: str, *, key: Change, hashed: Callable[[str], str]) -> str:
+    """The same for a value as JSON is written."""
+    return json.dumps(change(rule, json.loads(text), key=key, hashed=hashed), ensure_ascii=False)
 
 
-# What a step of a pipeline is done by.
-_CHILDREN: Final = {
-    "expand": "corpus.ExpansionRun",
-    "compute": "corpus.RunComputation",
-    "hybrid": "corpus.RunComputation",
-}
+def of_verb(verb: str) -> dict[str, Rule]:
+    """What keys an event of this verb tells."""
+    return _TOLD | OF_VERB.get(verb, {})
 
 
-def of_steps(steps: Any, *, key: Change) -> Any:
-    """The same for the steps of a pipeline: which runs they were begun as, by their kind."""
-    if not isinstance(steps, list):
-        return steps
-    return [_of_step(step, key) if isinstance(step, dict) else step for step in steps]
-
-
-def _of_step(step: dict[str, Any], key: Change) -> dict[str, Any]:
-    child = _CHILDREN.get(str(step.get("kind")), "corpus.RerankRun")
-    rule: dict[str, Rule] = {"child": child, "dropped": {"*": child}, "run": _SYSTEM}
-    found: dict[str, Any] = change(rule, step, key=key, hashed=str)
-    return found
-
-
-def of_works(works: Any, *, key: Change) -> Any:
-    """The same for the runs of a step of a chain, each as [model, key]."""
-    found = []
-    for label, pk in works:
-        is_model = isinstance(label, str) and "." in label
-        found.append([label, change(label, pk, key=key, hashed=str) if is_model else 0])
-    return found
+def naming_people(rule: Rule) -> list[str]:
+    """The names under which a rule expects a person."""
+    return [name for name, each in rule.items() if each == PERSON] if isinstance(rule, dict) else []

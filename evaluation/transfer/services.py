@@ -39,6 +39,7 @@ from kit.runs.models import RunStatus, TrackedRun, wake
 from kit.runs.moves import cancel_run
 
 Say = Callable[[str], object]
+Step = Callable[[int, int], object]
 _SLUG: Final = re.compile(r"[-a-zA-Z0-9_]{1,60}")
 
 
@@ -47,7 +48,7 @@ def write_file(
     benchmark: Benchmark,
     path: Path,
     say: Say = lambda _: None,
-    step: Callable[[int, int], object] = lambda *_: None,
+    step: Step = lambda *_: None,
 ) -> dict[str, Any]:
     """Write the whole benchmark into a new file, as of one moment; its manifest.
 
@@ -106,30 +107,44 @@ def open_file(path: Path) -> archive.Reader:
 
 
 def import_file(
-    *, path: Path, slug: str = "", admin: User | None = None, say: Say = lambda _: None
+    *,
+    path: Path,
+    slug: str = "",
+    admin: User | None = None,
+    say: Say = lambda _: None,
+    step: Step = lambda *_: None,
+    of: Transfer | None = None,
 ) -> Benchmark:
     """Make a benchmark of a file, whole or not at all; `admin` becomes its admin.
 
-    `slug` is by default that of the file. Raises Refused, naming the place, where anything of it
-    is not as it was written, and keeps nothing.
+    `slug` is by default that of the file; the run `of` which it is part ends with it. Raises
+    Refused, naming the place, where anything of it is not as it was written, and keeps nothing.
     """
     sweep()
     reader = open_file(path)
     slug = slug or str(reader.manifest.get("slug", ""))
     _check_slug(slug)
     say("The file is whole.")
-    run = reading.Copy(reader, slug, say).load()
-    with transaction.atomic():
-        benchmark = run.benchmark
-        Benchmark.objects.filter(pk=benchmark.pk).update(archived_at=None)
-        benchmark.refresh_from_db()
-        data = {"digest": reader.manifest["digest"], "version": reader.manifest["version"]}
-        audit.record(actor=admin, verb="import benchmark", target=benchmark, scope=slug, data=data)
-        if admin is not None:
-            join(benchmark=benchmark, user=admin, roles=[Role.ADMIN], domains=[], actor=admin)
-        for version in benchmark.versions.filter(state=VersionState.READY):
-            request_index(version)
-        run.finish(digest=reader.manifest["digest"], size=path.stat().st_size)
+    run = reading.Copy(reader, slug, say, step=step, of=of.pk if of else 0).load()
+    digest, size = reader.manifest["digest"], path.stat().st_size
+    try:
+        with transaction.atomic():
+            benchmark = run.benchmark
+            Benchmark.objects.filter(pk=benchmark.pk).update(archived_at=None)
+            benchmark.refresh_from_db()
+            data = {"digest": digest, "version": reader.manifest["version"]}
+            event: dict[str, Any] = {"target": benchmark, "scope": slug, "data": data}
+            audit.record(actor=admin, verb="import benchmark", **event)
+            if admin is not None:
+                join(benchmark=benchmark, user=admin, roles=[Role.ADMIN], domains=[], actor=admin)
+            for version in benchmark.versions.filter(state=VersionState.READY):
+                request_index(version)
+            run.finish(digest=digest, size=size)
+            if of is not None:
+                of.finish(digest=digest, report={"benchmark": slug})
+    except BaseException:
+        reading.forget(run)
+        raise
     return benchmark
 
 
@@ -139,7 +154,7 @@ def merge_file(
     path: Path,
     actor: User | None,
     is_trial: bool = False,
-    step: Callable[[int, int], object] = lambda *_: None,
+    step: Step = lambda *_: None,
     say: Say = lambda _: None,
 ) -> dict[str, Any]:
     """Add what was said of the benchmark at another installation; what came of it (Merge.report).
@@ -194,14 +209,9 @@ def choose(*, conflict: MergeConflict, choice: str, actor: User) -> None:
             label.refresh_from_db()
             if label.source == Source.EXPERT and label.status == Status.STANDING:
                 close_by_verdict(verdict=label, actor=actor)
-        data = {"kind": conflict.kind, "ours": conflict.ours, "theirs": conflict.theirs}
-        audit.record(
-            actor=actor,
-            verb="choose in conflict",
-            target=conflict,
-            scope=f"{scope}#merges",
-            data=data | {"choice": choice},
-        )
+        told = {name: getattr(conflict, name) for name in ("kind", "ours", "theirs")}
+        event = {"target": conflict, "scope": f"{scope}#merges", "data": told | {"choice": choice}}
+        audit.record(actor=actor, verb="choose in conflict", **event)
 
 
 def sweep() -> None:
@@ -233,22 +243,43 @@ def start_export(*, benchmark: Benchmark, actor: User | None) -> Transfer:
 def start_merge(*, benchmark: Benchmark, upload: UploadedFile, actor: User | None) -> Transfer:
     """Keep an uploaded file and have a worker say what merging it would do. Raises Refused where
     it is too large, or the benchmark has no room for it."""
-    check_room(benchmark, upload.size or 0)
+    return _take_in(benchmark, upload, actor, TransferKind.MERGE, "look at file to merge")
+
+
+def start_import(
+    *, benchmark: Benchmark, upload: UploadedFile, actor: User | None, slug: str = ""
+) -> Transfer:
+    """Keep an uploaded file and have a worker make a new benchmark of it, whose admin is `actor`.
+
+    `slug` is by default that of the file. While it waits it counts for `benchmark`, on whose page
+    it was sent and which is not changed. Raises Refused as `start_merge`, and for a slug that is
+    none or taken; who may create benchmarks is asked by the caller.
+    """
+    if slug:
+        _check_slug(slug)
+    return _take_in(benchmark, upload, actor, TransferKind.CREATE, "import file", slug=slug)
+
+
+def _take_in(
+    benchmark: Benchmark,
+    upload: UploadedFile,
+    actor: User | None,
+    kind: str,
+    verb: str,
+    **made: str,
+) -> Transfer:
+    size = upload.size or 0
+    check_room(benchmark, size)
     folder = new_folder()
     try:
         # Before the transaction: nobody waits with a write until a large file is copied.
         kept = keep_upload(folder, upload, field="upload")
         with transaction.atomic():
             run = Transfer.objects.create(
-                benchmark=benchmark,
-                kind=TransferKind.MERGE,
-                created_by=actor,
-                size=upload.size or 0,
+                benchmark=benchmark, kind=kind, created_by=actor, size=size, made=made
             )
             shutil.move(kept, place_of(run))
-            audit.record(
-                actor=actor, verb="look at file to merge", target=run, scope=benchmark.slug, data={}
-            )
+            audit.record(actor=actor, verb=verb, target=run, scope=benchmark.slug, data=made)
             wake(run)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -283,9 +314,8 @@ def carry_out(run: Transfer) -> None:
     if run.kind == TransferKind.IMPORT:  # of a process that died
         reading.forget(run)
         return
+    path, total = place_of(run), 0
     with failures_in_row(run, broken="This ended because of a fault in the program."):
-        path = place_of(run)
-        total = 0
         with Heartbeat(run) as heartbeat:
 
             def step(done: int, of: int) -> None:
@@ -293,23 +323,40 @@ def carry_out(run: Transfer) -> None:
                 total = of
                 heartbeat.step(done, of)
 
-            if run.kind == TransferKind.EXPORT:
-                path.unlink(missing_ok=True)  # of a claim that died
-                manifest = write_file(benchmark=run.benchmark, path=path, step=step)
-                made: dict[str, Any] = {"digest": manifest["digest"], "size": path.stat().st_size}
-            else:
-                person = run.made.get("apply")
-                report = merge_file(
-                    benchmark=run.benchmark,
-                    path=path,
-                    actor=User.objects.filter(pk=person or 0).first(),
-                    is_trial="apply" not in run.made,
-                    step=step,
-                )
-                made = {"report": report, "digest": report["digest"]}
-        run.finish(**made, done=total, total=total)
-        if "apply" in run.made:  # nobody reads it again
-            path.unlink(missing_ok=True)
+            made = _KINDS[TransferKind(run.kind)](run, path, step)
+        if not run.is_over:
+            run.finish(**made, done=total, total=total)
+    waits = run.kind == TransferKind.MERGE and run.status == RunStatus.DONE
+    is_kept = run.kind == TransferKind.EXPORT or (waits and "apply" not in run.made)
+    if run.is_over and not is_kept:  # nobody reads it again
+        path.unlink(missing_ok=True)
+
+
+def _write(run: Transfer, path: Path, step: Step) -> dict[str, Any]:
+    path.unlink(missing_ok=True)  # of a claim that died
+    manifest = write_file(benchmark=run.benchmark, path=path, step=step)
+    return {"digest": manifest["digest"], "size": path.stat().st_size}
+
+
+def _merge(run: Transfer, path: Path, step: Step) -> dict[str, Any]:
+    actor = User.objects.filter(pk=run.made.get("apply") or 0).first()
+    about = {"benchmark": run.benchmark, "is_trial": "apply" not in run.made}
+    report = merge_file(path=path, actor=actor, step=step, **about)
+    return {"report": report, "digest": report["digest"]}
+
+
+def _create(run: Transfer, path: Path, step: Step) -> dict[str, Any]:
+    for half in Transfer.objects.filter(kind=TransferKind.IMPORT, made__of=run.pk):
+        reading.forget(half)  # of a claim that died
+    import_file(path=path, slug=run.made["slug"], admin=run.created_by, step=step, of=run)
+    return {}
+
+
+_KINDS: Final = {
+    TransferKind.EXPORT: _write,
+    TransferKind.MERGE: _merge,
+    TransferKind.CREATE: _create,
+}
 
 
 def place_of(run: Transfer) -> Path:
@@ -327,14 +374,14 @@ def forget_files(benchmark: Benchmark) -> None:
 
 def _check_slug(slug: str) -> None:
     if not _SLUG.fullmatch(slug):
-        raise Refused(f"“{slug[:80]}” is no slug: letters, digits and hyphens.")
+        raise Refused(f"“{slug[:80]}” is no slug: letters, digits and hyphens.", field="slug")
+    why = ""
     if Benchmark.objects.filter(slug=slug).exists():
-        raise Refused(f"There is a benchmark {slug} already. Name another one with --slug.")
-    if Event.objects.filter(Q(scope=slug) | Q(scope__startswith=f"{slug}#")).exists():
-        raise Refused(
-            f"The record holds events of a benchmark {slug} that was deleted. Name another one "
-            "with --slug."
-        )
+        why = f"There is a benchmark {slug} already."
+    elif Event.objects.filter(Q(scope=slug) | Q(scope__startswith=f"{slug}#")).exists():
+        why = f"The record holds events of a benchmark {slug} that was deleted."
+    if why:
+        raise Refused(f"{why} Name another one (--slug).", field="slug")
 
 
 def _refuse_half_cleaned(benchmark: Benchmark) -> None:

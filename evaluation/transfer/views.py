@@ -1,6 +1,13 @@
 """Screens of files of whole benchmarks: the list with both forms, one file, what a merge leaves."""
 
+from collections.abc import Callable
+from typing import Any
+
 from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -10,8 +17,10 @@ from corpus.access import Access, enter
 from corpus.models import Role
 from corpus.run_pages import RunPages
 from evaluation.transfer import services as verbs
+from evaluation.transfer.claims import claim, strangers
 from evaluation.transfer.merging.run import open_conflicts
 from evaluation.transfer.models import MergeConflict, Transfer, TransferKind
+from evaluation.transfer.writing import pseudonyms
 from kit import htmx
 from kit.lists.tables import Column, Table
 from kit.runs.models import RunStatus
@@ -38,6 +47,34 @@ class MergeForm(forms.Form):
     )
 
 
+class ImportForm(forms.Form):
+    """A file of any benchmark from another installation."""
+
+    slug = forms.SlugField(
+        label="Short name",
+        max_length=60,
+        required=False,
+        help_text="Of the new benchmark, in addresses. Without one it is called as there.",
+    )
+    upload = forms.FileField(label="File of a benchmark")
+
+
+class ClaimForm(forms.Form):
+    """Who a pseudonym is."""
+
+    pseudonym = forms.ChoiceField(label="Pseudonym")
+    person: forms.Field = forms.ModelChoiceField(None, label="Is")
+
+    def __init__(self, *args: Any, access: Access, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = [
+            (each.username, f"{each.username} (in {count:,} rows)")
+            for each, count in strangers(access.benchmark).items()
+        ]
+        self.fields["pseudonym"].choices = choices  # type: ignore[attr-defined]
+        self.fields["person"].queryset = members(access)  # type: ignore[attr-defined]
+
+
 @require_http_methods(["GET", "POST"])
 def transfers(request: HttpRequest, slug: str) -> HttpResponse:
     """Every file that was written or merged, and the conflicts that are open."""
@@ -47,7 +84,7 @@ def transfers(request: HttpRequest, slug: str) -> HttpResponse:
             run = verbs.start_export(benchmark=access.benchmark, actor=access.user)
             return htmx.redirect(request, RUNS.url(run))
         return htmx.redirect(request, reverse("transfers", args=[slug]))
-    return _page(request, access, MergeForm())
+    return _page(request, access)
 
 
 @require_POST
@@ -55,26 +92,68 @@ def transfer_merge(request: HttpRequest, slug: str) -> HttpResponse:
     """Send a file, to see what merging it would do."""
     access = enter(request.user, slug, Role.ADMIN)
     form = MergeForm(request.POST, request.FILES)
-    whose = {"benchmark": access.benchmark, "actor": access.user}
-    if run := htmx.submit(form, verbs.start_merge, **whose):
+    return _take_in(request, access, verbs.start_merge, form=form)
+
+
+@require_POST
+def transfer_import(request: HttpRequest, slug: str) -> HttpResponse:
+    """Send a file, to make a new benchmark of it."""
+    access = enter_maker(request.user, slug)
+    form = ImportForm(request.POST, request.FILES, auto_id="import_%s")
+    return _take_in(request, access, verbs.start_import, import_form=form)
+
+
+@require_POST
+def transfer_claim(request: HttpRequest, slug: str) -> HttpResponse:
+    """Say who a pseudonym is."""
+    access = enter(request.user, slug, Role.ADMIN)
+    form = ClaimForm(request.POST, access=access)
+    if rows := htmx.submit(form, claim, benchmark=access.benchmark, actor=access.user):
+        messages.success(request, f"{rows:,} rows name {form.cleaned_data['person']} now.")
+        return htmx.redirect(request, reverse("transfers", args=[slug]))
+    return _page(request, access, claim_form=form)
+
+
+def _take_in(
+    request: HttpRequest, access: Access, verb: Callable[..., Transfer], **named: forms.Form
+) -> HttpResponse:
+    (form,) = named.values()
+    if run := htmx.submit(form, verb, benchmark=access.benchmark, actor=access.user):
         return htmx.redirect(request, RUNS.url(run))
-    return _page(request, access, form)
+    return _page(request, access, **named)
 
 
-def _page(request: HttpRequest, access: Access, form: MergeForm) -> HttpResponse:
+def _page(request: HttpRequest, access: Access, **form: forms.Form) -> HttpResponse:
     rows = access.benchmark.transfers.exclude(kind=TransferKind.IMPORT)
-    conflicts = open_conflicts(access.benchmark)
+    conflicts, name = open_conflicts(access.benchmark), pseudonyms(access.benchmark)
     context = {
         "access": access,
-        "form": form,
+        "form": MergeForm(),
+        "import_form": ImportForm(auto_id="import_%s") if access.user.is_staff else None,
+        "claim_form": ClaimForm(access=access),
+        "names": [(each, name(each.pk)) for each in members(access)],
         "table": TRANSFERS.read(rows, request.GET),
         "conflicts": conflicts[:200],
         "conflict_count": conflicts.count(),
-    }
-    show = htmx.invalid if form.is_bound else htmx.render
+    } | form
+    show = htmx.invalid if form else htmx.render
     return show(
         request, "evaluation/transfer/transfers.html", context, partial="results", target="results"
     )
+
+
+def members(access: Access) -> QuerySet[User]:
+    """Who works in the benchmark, by name."""
+    places = access.benchmark.memberships.all()
+    return User.objects.filter(memberships__in=places, is_active=True).order_by("username")
+
+
+def enter_maker(user: User | AnonymousUser, slug: str) -> Access:
+    """An admin who may create benchmarks; raises PermissionDenied for others."""
+    access = enter(user, slug, Role.ADMIN)
+    if not (isinstance(user, User) and user.is_staff):
+        raise PermissionDenied("Only staff may create benchmarks.")
+    return access
 
 
 @require_GET

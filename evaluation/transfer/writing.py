@@ -151,11 +151,9 @@ class Lines:
         return at + 1 if at < len(keys) and keys[at] == key else 0
 
     def _changed(self, rule: references.Rule, field: Any, value: Any) -> Any:
-        if field.get_internal_type() != "JSONField":
-            return references.change(rule, value, key=self._soft, hashed=self._hash)
-        given = json.loads(value)
-        made = references.change(rule, given, key=self._soft, hashed=self._hash)
-        return json.dumps(made, ensure_ascii=False)
+        is_json = field.get_internal_type() == "JSONField"
+        change = references.changed_json if is_json else references.change
+        return change(rule, value, key=self._soft, hashed=self._hash)
 
     def _soft(self, target: str, key: int) -> int | str:
         return self._person(key) if target == PERSON else self._number(target, key)
@@ -183,27 +181,15 @@ class Lines:
         kind, key = names_of_models().get(found["target_type"], ""), found["target_id"]
         known = kind in self._keys and key.isascii() and key.isdigit()
         values[columns.index("target_id")] = str(self._number(kind, int(key)) if known else 0)
-        data = references.of_event(
-            found["verb"], json.loads(found["data"]), key=self._soft, hashed=self._hash
+        rule = references.of_verb(found["verb"])
+        values[columns.index("data")] = references.changed_json(
+            rule, found["data"], key=self._soft, hashed=self._hash
         )
-        values[columns.index("data")] = json.dumps(data, ensure_ascii=False)
-
-    def step(self, part: Part, found: Mapping[str, Any], values: list[Any]) -> None:
-        """The runs of a step of a chain."""
-        works = references.of_works(json.loads(found["works"]), key=self._soft)
-        values[list(part.table.columns).index("works")] = json.dumps(works)
-
-    def pipeline(self, part: Part, found: Mapping[str, Any], values: list[Any]) -> None:
-        """The runs of the steps of a pipeline."""
-        steps = references.of_steps(json.loads(found["steps"]), key=self._soft)
-        values[list(part.table.columns).index("steps")] = json.dumps(steps, ensure_ascii=False)
 
 
 _OWN: Final = {
     "annotate.EscalationCase": Lines.case,
     "annotate.Vote": Lines.vote,
-    "evaluation.ChainStep": Lines.step,
-    "evaluation.PipelineRun": Lines.pipeline,
     "kit.Event": Lines.event,
 }
 

@@ -52,8 +52,9 @@ rerank-means rerank-means-csv rerank-run
 rerank-run-new rerank-runs rescoring run-computation run-computations run-priority short-answers
 spending spot-checks support-forecast support-new support-report support-run support-runs
 support-samples support-set support-sets support-table training-forecast training-run
-training-run-new training-runs version version-passage version-search version-take-up version-work
-versions voting voting-arms voting-pay voting-plan webhook webhooks wordings
+training-run-new training-runs transfer-people version version-passage version-search
+version-take-up version-work versions voting voting-arms voting-pay voting-plan webhook webhooks
+wordings
 """
 
 

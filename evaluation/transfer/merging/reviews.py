@@ -2,7 +2,7 @@
 
 from annotate.models import Aspect, Review, ReviewPoint, ReviewTurn, WeightScore
 from annotate.review.models import OVER
-from evaluation.transfer.merging.rows import Rows
+from evaluation.transfer.merging.rows import Rows, merge_corrected
 
 _FORGED = "somebody of this installation said no such thing here"
 
@@ -46,33 +46,22 @@ def _merge_points(rows: Rows) -> None:
 
 
 def _merge_scores(rows: Rows) -> None:
-    ours = WeightScore.objects.filter(aspect__query=rows.ours)
-    known = {(each.aspect_id, each.created_at): each for each in ours}
-    standing = {(s.aspect_id, s.scorer_id): s for s in ours if s.superseded_by_id is None}
-    # The newest first: an older one names what replaced it.
-    for row in WeightScore.objects.filter(aspect__query=rows.theirs).order_by("-pk"):
-        aspect, review = rows.led(Aspect, row.aspect_id), rows.led(Review, row.review_id)
-        after = rows.led(WeightScore, row.superseded_by_id)
-        if found := known.get((aspect.pk, row.created_at)):
-            rows.match(row, found)
-        elif review is None:
-            rows.leave(row, "its review or sample is not here")
-        elif row.superseded_by_id and after is None:
-            rows.leave(row, "what replaced it is not here")
-        elif rows.told.is_forged(row.scorer_id):
-            rows.leave(row, _FORGED)
-        else:
-            # Where its giver has another one here the newer counts: never both at any moment.
-            other = None if after else standing.get((aspect.pk, row.scorer_id))
-            made = rows.add(
-                row,
-                aspect=aspect,
-                review=review,
-                task=None,
-                author_id=rows.told.person(row.author_id),
-                superseded_by=after or other,
-            )
-            if other is not None and other.created_at < row.created_at:
-                WeightScore.objects.filter(pk=other.pk).update(superseded_by=made)
-                WeightScore.objects.filter(pk=made.pk).update(superseded_by=None)
-            rows.told.note(made, "merge score", query=rows.ours.pk)
+    known = WeightScore.objects.filter(aspect__query=rows.ours).values_list("created_at", flat=True)
+    moments = set(known)
+    places = {
+        row.pk: rows.led(Aspect, row.aspect_id)
+        for row in WeightScore.objects.filter(aspect__query=rows.theirs)
+        if row.created_at in moments or rows.led(Review, row.review_id)
+    }
+    merge_corrected(
+        rows,
+        WeightScore,
+        "aspect",
+        "scorer",
+        places=places,
+        changed=lambda row: {
+            "review": rows.led(Review, row.review_id),
+            "task": None,
+            "author_id": rows.told.person(row.author_id),
+        },
+    )

@@ -1,12 +1,20 @@
 """One query: its rows there by kind, and what each is here."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.db import models
 
-from annotate.models import EscalationCase, GoldPassage, ReviewPoint, SupportLabel
+from annotate.models import (
+    Adjudication,
+    AspectChange,
+    EscalationCase,
+    GoldPassage,
+    ProblemTag,
+    ReviewPoint,
+    SupportLabel,
+)
 from corpus.models import CollectedPage, Document, Judgment, Passage, Query, Source
 from corpus.pages.services import growing_version
 from evaluation.transfer import references
@@ -71,8 +79,13 @@ class Rows:
             (GoldPassage.objects.all(), "query"),
             (EscalationCase.objects.all(), "query"),
             (ReviewPoint.objects.all(), "review__query"),
+            (ProblemTag.objects.all(), "query"),
+            (Adjudication.objects.all(), "query"),
         ):
             named |= {*kind.filter(**{query: self.theirs}).values_list("passage", flat=True)}
+        for change in AspectChange.objects.filter(query=self.theirs):
+            for each in [*change.before, *change.after]:
+                named |= {*each.get("passages", [])}
         theirs = Passage.objects.filter(pk__in=[key for key in named if key]).select_related(
             "version", "document"
         )
@@ -118,7 +131,7 @@ class Rows:
         """What new rows say of others in JSON names those of here; what is not here goes."""
         for (label, name), rule in references.RULES.items():
             for (of, _), made in self._new.items():
-                if of != label or not isinstance(given := getattr(made, name), dict):
+                if of != label or not isinstance(given := getattr(made, name), (dict, list)):
                     continue
                 found = references.change(rule, given, key=self._key, hashed=str)
                 kept = _without_nothing(rule, given, found)
@@ -134,11 +147,11 @@ class Rows:
         return found.pk if found else 0
 
 
-def _without_nothing(
-    rule: references.Rule, given: dict[str, Any], found: dict[str, Any]
-) -> dict[str, Any]:
+def _without_nothing(rule: references.Rule, given: Any, found: Any) -> Any:
     """Without the keys, of those that the rule names, that led to something and do not here."""
     named = rule if isinstance(rule, dict) else {}
+    if isinstance(given, list):
+        return [_without_nothing(named["*"], *both) for both in zip(given, found, strict=True)]
     kept = {}
     for name, each in found.items():
         if name in named and each != given[name]:
@@ -147,6 +160,52 @@ def _without_nothing(
             each = [key for key in each if key] if isinstance(each, list) else each
         kept[name] = each
     return kept
+
+
+def merge_corrected(
+    rows: Rows,
+    kind: type[Any],
+    about: str,
+    giver: str,
+    *,
+    places: Mapping[int, Any],
+    changed: Callable[[Any], dict[str, Any]] = lambda _: {},
+) -> None:
+    """Rows that are never changed, of a kind where a correction supersedes the one before it.
+
+    `about` names what a row is about, of which its `giver` has one that counts, the newest.
+    `places` is what that is here, by the key of a row there; `changed` gives a row's other values.
+    """
+    query = f"{about}__query"
+    ours = list(kind.objects.filter(**{query: rows.ours}))
+    known = {(getattr(each, f"{about}_id"), each.created_at): each for each in ours}
+    standing = {
+        (getattr(each, f"{about}_id"), getattr(each, f"{giver}_id")): each
+        for each in kind.objects.standing().filter(**{query: rows.ours})
+    }
+    counts = {"stands": True} if hasattr(kind, "stands") else {}
+    history = dict.fromkeys(counts, False)
+    # The newest first: an older one names what replaced it.
+    for row in kind.objects.filter(**{query: rows.theirs}).order_by("-pk"):
+        here, after = places.get(row.pk), rows.led(kind, row.superseded_by_id)
+        person = getattr(row, f"{giver}_id")
+        if here is None:
+            rows.leave(row, "what it is about is not here")
+        elif found := known.get((here.pk, row.created_at)):
+            rows.match(row, found)
+        elif row.superseded_by_id and after is None:
+            rows.leave(row, "what replaced it is not here")
+        elif rows.told.is_forged(person):
+            rows.leave(row, "somebody of this installation said no such thing here")
+        else:
+            # Where its giver has another one here the newer counts: never both at any moment.
+            other = None if after else standing.get((here.pk, person))
+            values = changed(row) | {about: here, "superseded_by": after or other}
+            made = rows.add(row, **values, **(history if other else {}))
+            if other is not None and other.created_at < row.created_at:
+                kind.objects.filter(pk=other.pk).update(superseded_by=made, **history)
+                kind.objects.filter(pk=made.pk).update(superseded_by=None, **counts)
+            rows.told.note(made, f"merge {kind._meta.verbose_name}", query=rows.ours.pk)
 
 
 def by(rows: Iterable[Any], key: Callable[[Any], Any]) -> "defaultdict[Any, list[Any]]":

@@ -15,13 +15,16 @@ from django.db import models, transaction
 from corpus.judgments.services import lock_queries
 from corpus.models import Benchmark, Query
 from corpus.texts.indexing import Pace
+from evaluation.transfer.claims import give
 from evaluation.transfer.merging.aspects import merge_aspects, merge_gold
+from evaluation.transfer.merging.history import merge_history
 from evaluation.transfer.merging.labels import merge_labels
 from evaluation.transfer.merging.reviews import merge_reviews
 from evaluation.transfer.merging.rows import Rows
 from evaluation.transfer.merging.told import Told, What
 from evaluation.transfer.merging.votes import merge_votes
 from evaluation.transfer.models import Choice, MergeConflict
+from kit.errors import Refused
 
 
 class Merge:
@@ -44,6 +47,7 @@ class Merge:
 
     def run(self, step: Callable[[int, int], object] = lambda *_: None) -> What:
         """Every query after the other, each in a transaction of its own; the report."""
+        self._give_claimed()
         rows = Query.objects.filter(domain__benchmark=self._there).select_related("domain")
         # No cursor stays open: SQLite would keep what it saw, and refuse to write after others.
         keys = list(rows.order_by("pk").values_list("pk", flat=True))
@@ -59,6 +63,14 @@ class Merge:
                     transaction.set_rollback(self._is_trial)
             step(done, len(keys))
         return self.told.report
+
+    def _give_claimed(self) -> None:
+        for stranger, person in self.told.claimed.items():
+            try:
+                with transaction.atomic():
+                    give(self._there, stranger, person)
+            except Refused as refusal:
+                self.told.leave(f"the claim of {stranger.username}", str(refusal))
 
     def _query(self, theirs: Query) -> Query | None:
         about = {"domain__benchmark": self.told.here, "domain__name": theirs.domain.name}
@@ -79,6 +91,7 @@ def _merge(rows: Rows) -> None:
     merge_gold(rows)
     merge_reviews(rows)
     merge_votes(rows)
+    merge_history(rows)
     rows.link()
 
 

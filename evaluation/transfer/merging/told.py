@@ -7,11 +7,11 @@ from django.contrib.auth.models import User
 from django.db import models
 
 from corpus.models import Benchmark, Query
+from evaluation.transfer.claims import claimed, erased_here
 from evaluation.transfer.models import ConflictKind, MergeConflict
 from evaluation.transfer.writing import pseudonyms
 from kit import audit
 from kit.account.names import ERASED
-from kit.models import Event
 
 _SHOWN: Final = 1_000
 What = dict[str, Any]
@@ -25,9 +25,11 @@ class Told:
         self._actor = actor
         self.name = pseudonyms(here)
         # Whoever was erased here is somebody of here; other pseudonyms came with files.
-        erased = Event.objects.filter(verb="erase account", scope="").values_list("target_id")
         own = User.objects.exclude(username__startswith=ERASED).values_list("pk", flat=True)
-        self._own = {self.name(pk): pk for pk in [*own, *(int(pk) for (pk,) in erased)]}
+        self._own = {self.name(pk): pk for pk in [*own, *erased_here()]}
+        # Who a pseudonym is was said here: what the file says under it is theirs.
+        self.claimed = claimed(here)
+        self._known = {each.pk for each in self.claimed.values()}
         self.added: Counter[str] = Counter()
         self.present: Counter[str] = Counter()
         self.left_out: list[What] = []
@@ -55,7 +57,8 @@ class Told:
 
     def is_forged(self, *people: int | None) -> bool:
         """Whether a stand-in bears the pseudonym of somebody of here, whose record is here."""
-        return any(pk is not None and self.name(pk) in self._own for pk in people)
+        given = {pk for pk in people if pk is not None} - self._known
+        return any(self.name(pk) in self._own for pk in given)
 
     def person(self, pk: int | None) -> int | None:
         """Who it is here, where something was said about somebody of here."""

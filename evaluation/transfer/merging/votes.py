@@ -86,9 +86,13 @@ def _add_votes(rows: Rows, row: EscalationCase, case: EscalationCase) -> int:
     known = {(rows.told.name(each.voter_id), each.created_at): each for each in ours}
     mine = {each.voter_id: each for each in ours if each.status == VoteStatus.STANDING}
     theirs = list(Vote.objects.filter(case=row).order_by("pk"))
+    named = {(rows.told.name(each.voter_id), each.created_at) for each in theirs}
+    # Under another name there, where somebody said who its giver is.
+    renamed = {_said(known[each]): known[each] for each in known.keys() - named}
     added = 0
     for vote in theirs:
-        if found := known.get((rows.told.name(vote.voter_id), vote.created_at)):
+        giver = rows.told.name(vote.voter_id)
+        if found := known.get((giver, vote.created_at)) or renamed.pop(_said(vote), None):
             rows.match(vote, found)
             if vote.status == VoteStatus.WITHDRAWN and found.status == VoteStatus.STANDING:
                 rows.leave(vote, "it was taken back there, and counts here")
@@ -98,6 +102,10 @@ def _add_votes(rows: Rows, row: EscalationCase, case: EscalationCase) -> int:
             continue
         if vote.link == ALTERED:
             rows.leave(vote, "the votes of its case were altered there")
+            continue
+        replaced = (rows.led(Vote, each.pk) for each in theirs if each.superseded_by_id == vote.pk)
+        if any(each and rows.told.name(each.voter_id) != giver for each in replaced):
+            rows.leave(vote, "it replaces the vote of somebody else here")
             continue
         stands = vote.status == VoteStatus.STANDING
         earlier = mine.get(vote.voter_id) if stands else None
@@ -117,6 +125,10 @@ def _add_votes(rows: Rows, row: EscalationCase, case: EscalationCase) -> int:
         if after is not None and rows.is_new(Vote, vote.pk):
             Vote.objects.filter(pk=rows.led(Vote, vote.pk).pk).update(superseded_by=after)
     return added
+
+
+def _said(vote: Vote) -> tuple[Any, ...]:
+    return vote.created_at, vote.label, vote.reason, vote.elapsed_ms
 
 
 def _go_on(rows: Rows, row: EscalationCase, case: EscalationCase, added: int) -> None:

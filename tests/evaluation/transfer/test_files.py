@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
+from django.core.files.uploadedfile import UploadedFile
 from django.core.management import call_command
 from django.db import connection
+from django.test import Client
 from django.utils import timezone
 
 from annotate.models import EscalationCase, Vote
@@ -21,12 +23,14 @@ from annotate.voting.models import altered_cases
 from corpus.access import enter
 from corpus.models import Benchmark, Judgment
 from evaluation.models import Release, Transfer
+from evaluation.tasks import transfer
 from evaluation.transfer import reading, references, services, writing
 from evaluation.transfer.graph import LEFT_OUT, left_open, models_of, parts_of
 from kit.backup import tables
 from kit.backup.archive import Writer
 from kit.errors import Refused
 from kit.models import Event
+from kit.runs.models import LostLease
 from llm.models import Call
 from tests.evaluation.transfer.world import Change, column, make_world, number_apart, rewrite
 
@@ -304,3 +308,75 @@ def test_commands_say_what_they_did(world: SimpleNamespace, tmp_path: Path) -> N
         call_command("import_benchmark", path, slug="copy", admin="stranger", stdout=out)
     with pytest.raises(Exception, match="Name who becomes its admin here"):
         call_command("import_benchmark", path, slug="more", stdout=out)
+
+
+def test_staff_send_a_file_and_a_worker_makes_the_benchmark(
+    world: SimpleNamespace, file: Path, settings: Any
+) -> None:
+    admin, client = world.people["admin"], Client()
+    client.force_login(admin)
+    page, api = "/b/demo/transfers/import/", "/api/b/demo/transfers/import/"
+
+    def send(url: str, name: str, **fields: Any) -> Any:
+        with file.open("rb") as given:
+            return client.post(url, {name: given, **fields})
+
+    assert "Make a new benchmark of a file" not in client.get("/b/demo/transfers/").content.decode()
+    assert (send(page, "upload").status_code, send(api, "file").status_code) == (403, 403)
+    User.objects.filter(pk=admin.pk).update(is_staff=True)
+    assert "Make a new benchmark of a file" in client.get("/b/demo/transfers/").content.decode()
+    refused = send(page, "upload", slug="elsewhere")
+    assert refused.status_code == 422
+    assert "There is a benchmark elsewhere already." in refused.content.decode()
+    assert send(api, "file").status_code == 202  # named as in the file: told by the worker
+    settings.ASSAY_UPLOAD_LIMIT, limit = 100, settings.ASSAY_UPLOAD_LIMIT
+    assert send(page, "upload", slug="copy").status_code in (413, 422)
+    settings.ASSAY_UPLOAD_LIMIT = limit
+    assert send(page, "upload", slug="copy").status_code == 302
+    named, run = Transfer.objects.filter(kind="create").order_by("pk")
+    for each in (named, run):
+        transfer(each.pk)
+        each.refresh_from_db()
+        assert not services.place_of(each).exists()
+    assert (named.status, "There is a benchmark demo already" in named.error) == ("failed", True)
+    assert (run.status, run.error, run.report) == ("done", "", {"benchmark": "copy"})
+    assert run.digest == services.open_file(file).manifest["digest"]
+    copy = Benchmark.objects.get(slug="copy")
+    assert enter(admin, "copy").is_admin
+    assert (copy.archived_at, copy.transfers.get().status) == (None, "done")
+    words = client.get(f"/b/demo/transfers/{run.pk}/").content.decode()
+    assert '<a href="/b/copy/">copy</a>' in words
+    # A damaged file names its place, and nothing is kept.
+    before = counts() | {"evaluation.Transfer": 0, "kit.Event": 0}
+    file.write_bytes(rewrite(file, value("annotate.Vote", "label", "1")).read_bytes())
+    bad = Transfer.objects.get(pk=send(api, "file", slug="more").json()["id"])
+    transfer(bad.pk)
+    bad.refresh_from_db()
+    assert (bad.status, "row 3, label holds '1'" in bad.error) == ("failed", True)
+    assert counts() | {"evaluation.Transfer": 0, "kit.Event": 0} == before
+
+
+def test_what_a_worker_that_died_had_made_is_made_anew_and_what_was_cancelled_is_not(
+    world: SimpleNamespace, file: Path
+) -> None:
+    admin = world.people["admin"]
+
+    def started(slug: str) -> Transfer:
+        with file.open("rb") as given:
+            upload = UploadedFile(given, "all.zip", size=file.stat().st_size)
+            about = {"benchmark": world.benchmark, "actor": admin}
+            return services.start_import(upload=upload, slug=slug, **about)
+
+    run = started("copy")
+    half = reading.Copy(services.open_file(file), "copy", of=run.pk).load()
+    transfer(run.pk)
+    run.refresh_from_db()
+    assert (run.status, run.error) == ("done", "")
+    assert not Transfer.objects.filter(pk=half.pk).exists()
+    before = counts() | {"kit.Event": 0, "evaluation.Transfer": 0}
+    cancelled = started("other")
+    assert cancelled.claim()
+    services.cancel_transfer(run=Transfer.objects.get(pk=cancelled.pk), actor=admin)
+    with pytest.raises(LostLease):
+        services.import_file(path=file, slug="other", admin=admin, of=cancelled)
+    assert counts() | {"kit.Event": 0, "evaluation.Transfer": 0} == before
