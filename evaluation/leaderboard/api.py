@@ -83,7 +83,7 @@ class NewNoiseCheckSerializer(serializers.ModelSerializer):
     """A check to make; `version` names the corpus version, by default the current one. With
     `by_audits` both chances are of labels that no blind audit covers, and all right if left out."""
 
-    by_audits = serializers.BooleanField(required=False, default=False)
+    by_audits = serializers.BooleanField(default=False)
     if_relevant = serializers.FloatField(required=False)
     if_not = serializers.FloatField(required=False)
     version = serializers.IntegerField(required=False, allow_null=True)
