@@ -77,9 +77,7 @@ def save_plan(*, benchmark: Benchmark, actor: User, expected: int, **values: Any
         with transaction.atomic():
             new.save()
             data = {name: str(getattr(new, name)) for name in FIELDS if name != "consent_text"}
-            audit.record(
-                actor=actor, verb="write plan", target=new, scope=benchmark.slug, data=data
-            )
+            audit.record(actor, "write plan", new, benchmark.slug, data)
     except IntegrityError:
         raise Refused(stale, field="expected") from None
     return new

@@ -75,9 +75,7 @@ def state_licence(
                 continue
             found, _ = Licence.objects.update_or_create(domain=each, layer=layer, defaults=said)
             data = {"domain": each.name, "layer": layer, "licence": found.name}
-            audit.record(
-                actor=actor, verb="state licence", target=found, scope=benchmark.slug, data=data
-            )
+            audit.record(actor, "state licence", found, benchmark.slug, data)
             changed += 1
     return changed
 

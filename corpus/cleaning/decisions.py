@@ -63,13 +63,7 @@ def decide(*, violation: Violation, decision: str, actor: User) -> Violation | N
         )
         count += more.update(**given)
         data = {"decision": decision, "violations": count, "place": str(violation.pk)}
-        audit.record(
-            actor=actor,
-            verb="decide cleaning violation",
-            target=page,
-            scope=run.benchmark.slug,
-            data=data,
-        )
+        audit.record(actor, "decide cleaning violation", page, run.benchmark.slug, data)
         for each in pages.values():
             if each.state == PageState.HELD and not open_of(each).exists():
                 each.state = PageState.WAITING

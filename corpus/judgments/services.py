@@ -258,13 +258,7 @@ def _replace(standing: Judgment, judgment: Judgment) -> None:
 
 
 def _note(actor: User | None, verb: str, judgment: Judgment) -> None:
-    audit.record(
-        actor=actor,
-        verb=verb,
-        target=judgment,
-        scope=judgment.query.domain.benchmark.slug,
-        data=what(judgment),
-    )
+    audit.record(actor, verb, judgment, judgment.query.domain.benchmark.slug, what(judgment))
 
 
 def what(judgment: Judgment) -> dict[str, Any]:

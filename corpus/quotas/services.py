@@ -56,9 +56,7 @@ def set_quota(
         most |= {"usd_month": usd_month, "in_flight": in_flight}
         quota = share_quota(benchmark.slug, most)
         data = {k: str(v) if isinstance(v, Decimal) else v for k, v in most.items()}
-        audit.record(
-            actor=actor, verb="set quota", target=benchmark, scope=benchmark.slug, data=data
-        )
+        audit.record(actor, "set quota", benchmark, benchmark.slug, data)
     return quota
 
 
