@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from corpus.management.asking import asking_arguments, asking_options, tell
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
-from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.rag.models import RagRun
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.services import start_answers

@@ -2,22 +2,23 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.db.models import Count
 
+from corpus.management.asking import asking_arguments, asking_options, tell
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, RetrievalRun
-from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.tasks import TRAINING
 from evaluation.training.models import TrainingRun
 from evaluation.training.services import CHOICES, ROLE, SETTINGS, start_training
 from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 from llm import endpoints
 
 _ASKED = ("temperature", "reasoning_effort")
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Grade the first passages of a retrieval run from 0 to 10, take labels, write positives "
         "and hard negatives, to train retrievers on. Without a configured endpoint the practice "
@@ -39,10 +40,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["slug"])
         with endpoints.practice_if_unconfigured(ROLE) as first:
-            try:
-                run = _start(benchmark, options, first)
-            except Refused as error:
-                raise CommandError(str(error)) from None
+            run = _start(benchmark, options, first)
             TRAINING.drive(run)
         uses = run.documents.order_by("use").values_list("use").annotate(n=Count("pk"))
         more = {"name": run.name, "documents": dict(uses)}

@@ -5,12 +5,12 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from corpus.management.asking import asking_arguments, asking_options, tell
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
 from evaluation.agents import guests
 from evaluation.agents.models import AgentRun
 from evaluation.agents.services import candidates, retrievers, start_agent
-from evaluation.management.asking import asking_arguments, asking_options, tell
 from evaluation.tasks import AGENTS
 from kit.errors import Refused
 from kit.management.verbs import VerbCommand
