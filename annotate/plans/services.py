@@ -143,11 +143,11 @@ def give_consent(*, plan: VotingPlan, access: Access, version: int) -> Consent:
         consent, is_new = Consent.objects.get_or_create(person=access.user, plan=plan)
         if is_new:
             audit.record(
-                actor=access.user,
-                verb="consent",
-                target=consent,
-                scope=f"{access.benchmark.slug}#votes",
-                data={"version": plan.version},
+                access.user,
+                "consent",
+                consent,
+                f"{access.benchmark.slug}#votes",
+                {"version": plan.version},
             )
     return consent
 

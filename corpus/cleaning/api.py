@@ -183,7 +183,7 @@ class CleaningForecast(Route):
         if found["forecast"] is None:
             raise Http404("There is no corpus to clean yet.")
         advice = {"advised": found["advice"].preset, "why": found["advice"].why}
-        return Response(CleaningForecastSerializer(vars(found["forecast"]) | advice).data)
+        return Response(CleaningForecastSerializer(found["forecast"] | advice).data)
 
 
 class CleaningReport(Route):

@@ -95,11 +95,11 @@ def undo(*, violation: Violation, actor: User) -> None:
         count = together.update(decision="", decided_by=None, decided_at=None)
         CleanedPage.objects.filter(pk__in=back).update(state=PageState.HELD)
         audit.record(
-            actor=actor,
-            verb="undo cleaning decision",
-            target=page,
-            scope=run.benchmark.slug,
-            data={"decision": found.decision, "violations": count, "place": str(violation.pk)},
+            actor,
+            "undo cleaning decision",
+            page,
+            run.benchmark.slug,
+            {"decision": found.decision, "violations": count, "place": str(violation.pk)},
         )
 
 
@@ -151,11 +151,7 @@ def settle_as_before(page: CleanedPage, found: Sequence[Violation]) -> None:
             settled[str(before.pk)] = before.decision
     if settled:
         audit.record(
-            actor=None,
-            verb="settle as decided before",
-            target=page,
-            scope=page.run.benchmark.slug,
-            data={"as": settled},
+            None, "settle as decided before", page, page.run.benchmark.slug, {"as": settled}
         )
 
 

@@ -58,9 +58,9 @@ class ComparedSerializer(serializers.Serializer):
     losses = serializers.IntegerField()
     tests = serializers.SerializerMethodField()
 
-    def get_tests(self, found: leaderboard.Compared) -> dict[str, float | None]:
+    def get_tests(self, found: dict[str, Any]) -> dict[str, float | None]:
         """The p value of each test, null where it is undefined."""
-        return {test.name: test.p for test in found.tests}
+        return {test.name: test.p for test in found["tests"]}
 
 
 class NoiseCheckSerializer(serializers.ModelSerializer):
@@ -125,8 +125,8 @@ class Leaderboard(Route):
         access = enter(self.person(), slug)
         sheet = sheet_of(request, access)
         board = leaderboard.leaderboard_of(sheet, **_chosen(request, access))
-        marks = noise.marks_for(access, board, sheet)
-        return Response(as_data([leaderboard.as_table(board, marks.places)]))
+        _, places = noise.marks_for(access, board, sheet)
+        return Response(as_data([leaderboard.as_table(board, places)]))
 
     @extend_schema(
         request=None,
