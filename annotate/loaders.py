@@ -1,23 +1,20 @@
 """Fetch and authorise in one step what a screen or route of this room is about."""
 
-from typing import TypeVar
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet
 from django.http import Http404
 
 from annotate.models import Aspect, EscalationCase
 from annotate.review.authorship import weights_are_hidden
-from corpus.access import Access, enter, get_own_query
+from corpus.access import Access, enter, first_or_404, get_own_query
 from corpus.models import Passage, Query, Role
 from kit.database.prepared import Prepared
 from kit.errors import Refused
 from kit.numbers import number
 
 Person = User | AnonymousUser
-_Row = TypeVar("_Row", bound=Model)
 
 # Asked with every vote; the text of the page is not.
 _CASE = Prepared(
@@ -104,14 +101,6 @@ def present_aspect(query: Query, pk: str | int | None) -> Aspect:
     found = rows.present().first()
     if found is None:
         raise Refused("This aspect is gone. Choose another one.", field="aspect")
-    return found
-
-
-def first_or_404(rows: QuerySet[_Row], noun: str) -> _Row:
-    """The row, or Http404 in words."""
-    found = rows.first()
-    if found is None:
-        raise Http404(f"No such {noun}.")
     return found
 
 

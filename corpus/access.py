@@ -7,9 +7,11 @@ neither can be forgotten.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
 from django.http import Http404
 
 from corpus.benchmarks.archive import refuse_archived
@@ -18,6 +20,8 @@ from kit.account.factor import NeedsFactor, lacks_factor
 from kit.account.tokens import may_administer
 from kit.database.prepared import Prepared
 from kit.health.logs import request_now
+
+_Row = TypeVar("_Row", bound=Model)
 
 
 @dataclass
@@ -116,10 +120,7 @@ def refuse_voter(access: Access) -> None:
 
 def get_query(access: Access, pk: int) -> Query:
     """A query of this benchmark, or 404."""
-    query = Query.objects.in_benchmark(access.benchmark).filter(pk=pk).first()
-    if query is None:
-        raise Http404("No such query.")
-    return query
+    return first_or_404(Query.objects.in_benchmark(access.benchmark).filter(pk=pk), "query")
 
 
 def get_own_query(access: Access, pk: int) -> Query:
@@ -133,7 +134,12 @@ def get_own_query(access: Access, pk: int) -> Query:
 def get_passage(access: Access, pk: int) -> Passage:
     """A visible passage of this benchmark, or 404."""
     passages = Passage.objects.shown().filter(pk=pk, domain__benchmark=access.benchmark)
-    passage = passages.select_related("domain", "document").first()
-    if passage is None:
-        raise Http404("No such passage.")
-    return passage
+    return first_or_404(passages.select_related("domain", "document"), "passage")
+
+
+def first_or_404(rows: QuerySet[_Row], noun: str) -> _Row:
+    """The row, or Http404 in words."""
+    found = rows.first()
+    if found is None:
+        raise Http404(f"No such {noun}.")
+    return found

@@ -12,47 +12,34 @@ from kit.stats.means import Mean, mean, mean_proportion
 from kit.stats.paired import mcnemar
 from kit.stats.proportions import Proportion, proportion
 
-
-@dataclass(frozen=True)
-class Persistence:
-    """A round of the cohort that agreed in the first one.
-
-    `persistence`: in agreement at this round, on whatever label; `same`: on that of round one;
-    both of the pairs that were debated so far. `spurious`: wrong agreements, of the agreements
-    and of the cohort, among pairs with a reference: the paper leaves the divisor open.
-    """
-
-    round: int
-    persistence: Proportion
-    same: Proportion
-    spurious_of_agreements: Proportion
-    spurious_of_cohort: Proportion
-
-
 Trajectory: TypeAlias = tuple[Mapping[int, int | None], int | None]
 """The label agreed on in each round of a pair, None without one; and the reference's label."""
 
 
-def persistence(trajectories: Iterable[Trajectory]) -> list[Persistence]:
-    """One row a round, as far as any pair of the cohort was debated."""
+def persistence(trajectories: Iterable[Trajectory]) -> dict[int, tuple[Proportion, ...]]:
+    """By round, as far as any pair of the cohort was debated that agreed in the first round.
+
+    Of the pairs debated so far: in agreement at this round, on whatever label, and on that of round
+    one. Wrong agreements, of the agreements and of the cohort, among pairs with a reference: the
+    paper leaves the divisor open.
+    """
     cohort = [each for each in trajectories if each[0].get(1) is not None]
     rounds = sorted({number for labels, _ in cohort for number in labels})
-    return [_at(number, cohort) for number in rounds]
+    return {number: _at(number, cohort) for number in rounds}
 
 
-def _at(number: int, cohort: list[Trajectory]) -> Persistence:
+def _at(number: int, cohort: list[Trajectory]) -> tuple[Proportion, ...]:
     debated = [(labels, truth) for labels, truth in cohort if number in labels]
     agreed = [(labels, truth) for labels, truth in debated if labels[number] is not None]
     same = sum(labels[number] == labels[1] for labels, _ in agreed)
     checked = [labels[number] == truth for labels, truth in agreed if truth is not None]
     wrong = checked.count(False)
     with_truth = sum(truth is not None for _, truth in debated)
-    return Persistence(
-        round=number,
-        persistence=proportion(len(agreed), len(debated)),
-        same=proportion(same, len(debated)),
-        spurious_of_agreements=proportion(wrong, len(checked)),
-        spurious_of_cohort=proportion(wrong, with_truth),
+    return (
+        proportion(len(agreed), len(debated)),
+        proportion(same, len(debated)),
+        proportion(wrong, len(checked)),
+        proportion(wrong, with_truth),
     )
 
 
@@ -88,7 +75,7 @@ class Flips:
     @property
     def p_value(self) -> float | None:
         """McNemar's exact test that both directions are equally likely; None without a flip."""
-        return mcnemar(self.to_relevant, self.to_irrelevant).p_value
+        return mcnemar(self.to_relevant, self.to_irrelevant)
 
 
 def flips(pairs: Iterable[tuple[Label, Label]]) -> Flips:

@@ -27,7 +27,6 @@ class NoTransaction(RuntimeError):
 
 
 def record(
-    *,
     actor: User | AnonymousUser | None,
     verb: str,
     target: models.Model,

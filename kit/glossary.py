@@ -3,7 +3,6 @@
 import re
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -16,19 +15,11 @@ FILE = Path(settings.BASE_DIR) / "docs" / "glossary.md"
 _CELL = re.compile(r"(?<!\\)\|")
 
 
-class Term(NamedTuple):
-    """One row: `name` as screens say it, `anchor` its place on the page."""
-
-    section: str
-    name: str
-    anchor: str
-    meaning: str
-
-
 @cache
-def terms() -> dict[str, Term]:
-    """Every term with a meaning, by its anchor, in the order of the file."""
-    found: dict[str, Term] = {}
+def terms() -> dict[str, dict[str, str]]:
+    """Every term with a meaning, by its anchor, in the order of the file, each with its `section`,
+    the `name` that screens use, its `anchor` on the page and its `meaning`."""
+    found: dict[str, dict[str, str]] = {}
     section, heads = "", list[str]()
     for line in FILE.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
@@ -41,7 +32,8 @@ def terms() -> dict[str, Term]:
         row = dict(zip(heads, cells, strict=False))
         if row.get("meaning") not in (None, "meaning") and not set(cells[0]) <= set("-: "):
             anchor = slugify(row["term"])
-            found[anchor] = Term(section, row["term"], anchor, row["meaning"])
+            term = {"section": section, "name": row["term"], "anchor": anchor}
+            found[anchor] = term | {"meaning": row["meaning"]}
     return found
 
 

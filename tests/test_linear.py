@@ -153,8 +153,7 @@ def taken_apart_by_numbers(text: str) -> object:
 def inherited(text: str) -> object:
     page = parts.take_apart(sources(text), {}, page_text=text)
     return [
-        inheritance.inherit(inheritance.overlaps(part, slices(text, 200)).overlaps)
-        for part in page.parts
+        inheritance.inherit(inheritance.overlaps(part, slices(text, 200))[0]) for part in page.parts
     ]
 
 

@@ -32,7 +32,8 @@ def conflicting_verdicts(
 ) -> dict[tuple[int, int], datetime]:
     """Pairs (query, passage) whose experts differ, and since when."""
     earlier, found = _verdicts(benchmark, query)
-    given_by = assessors([*found.values(), *earlier.values()])
+    assessed = assessors([*found.values(), *earlier.values()])
+    given_by = {pk: each["person"] for pk, each in assessed.items()}
     reviewed = _reviewed(found)
     return {
         (each.query_id, each.passage_id): each.created_at
@@ -40,8 +41,8 @@ def conflicting_verdicts(
         if first not in reviewed
         and each.provenance.get("rule") not in (ADJUDICATED, REMADE)
         and (earlier[first].label > 0) != (each.label > 0)
-        and None not in (given_by[earlier[first].pk].person, given_by[each.pk].person)
-        and given_by[earlier[first].pk].person != given_by[each.pk].person
+        and None not in (given_by[earlier[first].pk], given_by[each.pk])
+        and given_by[earlier[first].pk] != given_by[each.pk]
     }
 
 

@@ -82,7 +82,7 @@ def _verdicts(query: Query, passage: Passage) -> list[Row]:
     aspects = {each.judgment_id: each.aspect for each in gold}
     said = []
     for each in labels:
-        person = given_by[each.pk].person
+        person = given_by[each.pk]["person"]
         who = names.setdefault(person, f"Expert {len(names) + 1}" if person else "Import")
         aspect = aspects.get(each.pk)
         what = f"supports a{aspect.k}: {aspect.content}" if aspect else _label(each)

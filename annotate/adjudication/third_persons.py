@@ -55,7 +55,7 @@ def parts_in_pair(query_id: int, passage_id: int) -> set[int]:
     ]
     undone = Adjudication.objects.filter(**pair).values_list("undone_by", flat=True)
     for assessor in assessors(verdicts).values():
-        found |= {assessor.person, *({assessor.restored_by} - set(undone))}
+        found |= {assessor["person"], *({assessor["restored_by"]} - set(undone))}
     refused = SupportLabel.objects.filter(
         aspect__query=query_id, passage=passage_id, source=Source.EXPERT
     ).values_list("pk", "provenance")

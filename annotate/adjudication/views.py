@@ -5,20 +5,21 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.adjudication.forms import SettleForm
 from annotate.adjudication.items import read_item
 from annotate.adjudication.queue import OpenItem, as_rows, find_item, listed, open_items
 from annotate.adjudication.services import GONE, settle, undo_decision
+from annotate.forms import TextField
 from annotate.models import Adjudication, OpenKind
 from annotate.voting.disputes import domain_choices
 from annotate.voting.items import LABEL_WORDS, item_context, titled
-from annotate.workspace.models import RUBRIC
+from annotate.workspace.models import RUBRIC, SCALE_TOP
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
@@ -179,3 +180,16 @@ def _table(access: Access, request: HttpRequest, rows: list[OpenItem]) -> ListPa
     ]
     page: ListPage[Any] = page_of(rows, request.GET.dict(), filters=filters, size=PAGE)
     return replace(page, rows=as_rows(page.rows))
+
+
+class SettleForm(forms.Form):
+    """A decision with its reason: a label of a pair, or the weight of an aspect."""
+
+    label = forms.TypedChoiceField(
+        choices=[("1", "relevant"), ("0", "not relevant")],
+        coerce=int,
+        empty_value=None,
+        required=False,
+    )
+    weight = forms.IntegerField(min_value=1, max_value=max(SCALE_TOP.values()), required=False)
+    reason = TextField(max_length=4000, error_messages={"required": "Say why you decide so."})

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +20,12 @@ from kit.stats.results import Estimate
 
 @dataclass(frozen=True)
 class PairReport:
-    """Two raters on the items that both labelled.
-
-    `table[i][j]` counts items that the first gave label i and the second label j; `split` names
-    the items off its diagonal.
-    """
+    """Two raters on the items that both labelled; `split` names those on which they differ."""
 
     first: Hashable
     second: Hashable
     n_items: int
     coefficients: tuple[Estimate, ...]
-    table: tuple[tuple[int, ...], ...]
     split: tuple[int, ...]
 
 
@@ -53,9 +49,6 @@ def pair_reports(
 def _pair(ratings: Ratings, scale: Scale, first: int, second: int, options: Options) -> PairReport:
     pair = ratings.pair(first, second)
     both = (pair.codes != MISSING).all(axis=1)
-    size = len(ratings.categories)
-    cells = pair.codes[both, 0].astype(int) * size + pair.codes[both, 1]
-    table = np.bincount(cells, minlength=size * size).reshape(size, size)
     differ = np.flatnonzero(both & (pair.codes[:, 0] != pair.codes[:, 1]))
     weights = WEIGHTS[:1] if scale.level == "nominal" else WEIGHTS
     kappas = [cohen_kappa(pair, each, options) for each in weights]
@@ -64,7 +57,6 @@ def _pair(ratings: Ratings, scale: Scale, first: int, second: int, options: Opti
         second=ratings.raters[second],
         n_items=int(both.sum()),
         coefficients=(percent_agreement(pair, options), *kappas),
-        table=tuple(tuple(int(cell) for cell in row) for row in table),
         split=items_at(ratings, differ),
     )
 
@@ -124,59 +116,33 @@ def _labels(ratings: Ratings, codes: NDArray) -> Iterator[Hashable]:
     return (ratings.categories[code] for code in codes)
 
 
-@dataclass(frozen=True)
-class Disagreement:
-    """One item on which the model and the majority differ; `certainty` is the model's posterior.
-
-    `majority` is None where the labels tie.
-    """
-
-    item: int
-    labels: tuple[int, ...]
-    majority: Hashable | None
-    modelled: Hashable
-    certainty: float
-
-
-@dataclass(frozen=True)
-class ModelReport:
-    """`prevalence` per category in the scale's order; None where the fit did not converge."""
-
-    n_items: int
-    converged: bool
-    prevalence: tuple[float, ...] | None
-    apart: tuple[Disagreement, ...]
-
-
-def model_report(given: Sequence[Rating], scale: Scale) -> ModelReport:
-    """The model over all ratings; empty without any."""
+def model_report(given: Sequence[Rating], scale: Scale) -> dict[str, Any]:
+    """The model over all ratings: `n_items`, `prevalence` by category in the scale's order (None
+    where it did not converge), and in `apart` the items on which it and the majority differ; where
+    the labels tie the majority is None. `certainty` is the model's posterior."""
     if not given:
-        return ModelReport(0, False, None, ())
+        return {"n_items": 0, "prevalence": None, "apart": []}
     ratings = ratings_of(given, scale)
     fit = dawid_skene(ratings)
     if not fit.converged:
-        return ModelReport(len(ratings.items), False, None, ())
+        return {"n_items": len(ratings.items), "prevalence": None, "apart": []}
     counts = ratings.counts
     ties = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
     majority, likely = counts.argmax(axis=1), fit.posterior.argmax(axis=1)
     rows = np.flatnonzero(ties | (majority != likely))
     apart = [
-        Disagreement(
-            item=item,
-            labels=tuple(
+        {
+            "item": item,
+            "labels": [
                 label
                 for label, n in zip(scale.categories, counts[row], strict=True)
                 for _ in range(int(n))
-            ),
-            majority=None if ties[row] else ratings.categories[majority[row]],
-            modelled=ratings.categories[likely[row]],
-            certainty=float(fit.posterior[row].max()),
-        )
+            ],
+            "majority": None if ties[row] else ratings.categories[majority[row]],
+            "modelled": ratings.categories[likely[row]],
+            "certainty": float(fit.posterior[row].max()),
+        }
         for row, item in zip(rows, items_at(ratings, rows), strict=True)
     ]
-    return ModelReport(
-        n_items=len(ratings.items),
-        converged=True,
-        prevalence=tuple(float(share) for share in fit.prevalence),
-        apart=tuple(apart),
-    )
+    prevalence = [float(share) for share in fit.prevalence]
+    return {"n_items": len(ratings.items), "prevalence": prevalence, "apart": apart}

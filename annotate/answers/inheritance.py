@@ -56,7 +56,7 @@ def _citations(version: CorpusVersion) -> list[LostCitation]:
 
 def _support(version: CorpusVersion) -> list[LostSupport]:
     found: list[LostSupport] = []
-    for part in chunks(gold_in(version).lost):
+    for part in chunks(gold_in(version)[1]):
         related = Aspect.objects.select_related("query__domain")
         aspects = related.in_bulk([aspect for aspect, _ in part])
         passages = Passage.objects.defer("text").in_bulk([passage for _, passage in part])

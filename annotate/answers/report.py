@@ -96,8 +96,8 @@ def _preferences(rows: Sequence[AnswerRating], url: str) -> ReportTable:
         leaning[row.pair.query_id] += (row.preferred == "model") - (row.preferred == "human")
     model = sum(value > 0 for value in leaning.values())
     human = sum(value < 0 for value in leaning.values())
-    test = mcnemar(human, model)
-    p = f"{p_words(test.p_value)}, exact sign test" if test.p_value is not None else test.reason
+    value = mcnemar(human, model)
+    p = f"{p_words(value)}, exact sign test" if value is not None else "The two never differ."
     note = (
         f"Of {len(leaning):,} queries, most raters prefer the person's answer in {human:,} and the "
         f"model's in {model:,} ({p})."
@@ -125,12 +125,12 @@ def _agreement(rows: Sequence[AnswerRating], url: str) -> ReportTable:
             scores=POINTS,
         )
         alpha = krippendorff_alpha(given, "interval")
-        made.append(_coefficient(name, "all raters, α (interval)", alpha, url))
+        made.append(coefficient_row(name, "all raters, α (interval)", alpha, url))
         place_of = {str(rater): place for place, rater in enumerate(given.raters)}
         for one, other in combinations(sorted(place_of)[:_MOST_RATERS], 2):
             kappa = cohen_kappa(given.pair(place_of[one], place_of[other]), "quadratic")
             if kappa.n_items:
-                made.append(_coefficient(name, f"{one} and {other}, quadratic κ", kappa, url))
+                made.append(coefficient_row(name, f"{one} and {other}, quadratic κ", kappa, url))
     return ReportTable(
         "agreement",
         "How far raters agree",
@@ -141,7 +141,8 @@ def _agreement(rows: Sequence[AnswerRating], url: str) -> ReportTable:
     )
 
 
-def _coefficient(name: str, who: str, found: Estimate, url: str) -> tuple[Cell, ...]:
+def coefficient_row(name: str, who: str, found: Estimate, url: str) -> tuple[Cell, ...]:
+    """How far raters agree on a measure, with its interval, or why nothing can be said."""
     return (
         text(name),
         text(who),

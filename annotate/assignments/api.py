@@ -80,7 +80,7 @@ class AssignQueriesSerializer(serializers.Serializer):
         child=KeyField(), allow_empty=False, max_length=verbs.MOST_AT_ONCE
     )
     people = serializers.ListField(child=serializers.CharField(), allow_empty=False)
-    due_on = serializers.DateField(required=False, allow_null=True, default=None)
+    due_on = serializers.DateField(allow_null=True, default=None)
 
 
 class ReassignSerializer(serializers.Serializer):

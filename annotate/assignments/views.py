@@ -18,12 +18,12 @@ from annotate.assignments.active_time import note_active
 from annotate.assignments.forms import ActiveTimeForm, AssignForm, ReassignForm, annotators
 from annotate.assignments.models import HANDED_IN, WRITABLE, unassigned
 from annotate.assignments.progress import read_progress
-from annotate.loaders import enter_query, first_or_404
+from annotate.loaders import enter_query
 from annotate.models import ActiveSpan, Assignment, WorkState
 from annotate.rights import assignment_of, why_not
 from annotate.voting.disputes import domain_choices
 from annotate.workspace.checklist import missing
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.models import Query, Role
 from kit import htmx
 from kit.errors import Refused

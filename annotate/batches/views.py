@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.batches.services import answer_item, take_batch
-from annotate.loaders import first_or_404
 from annotate.models import Batch, BatchItem, VotingPlan
 from annotate.plans.services import order_seed_in_batch
 from annotate.voting.forms import VoteForm
@@ -21,7 +20,7 @@ from annotate.voting.items import clash, judged_context, with_default
 from annotate.voting.services import Answer
 from annotate.voting.views import PART, TEMPLATE, ask_again, redirect_to
 from annotate.worked import about_seconds_a_vote
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.models import Role
 from kit import htmx
 from kit.errors import Conflict, Refused

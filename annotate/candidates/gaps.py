@@ -48,7 +48,7 @@ def _gold_of(version: CorpusVersion | None, about: Q) -> dict[int, set[int]]:
     """Passages by aspect, as a derived version inherits them."""
     supporting: dict[int, set[int]] = defaultdict(set)
     if version is not None and version.is_derived:
-        for aspect, passages in gold_in(version, about=about).by_aspect.items():
+        for aspect, passages in gold_in(version, about=about)[0].items():
             supporting[aspect].update(passages)
         return supporting
     rows = GoldPassage.objects.standing().filter(about)

@@ -12,11 +12,10 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotate.candidates.reading import STATES, candidates_of, in_state, proposals
 from annotate.candidates.services import confirm_candidate, refuse_candidate, take_refusal_back
-from annotate.loaders import first_or_404
 from annotate.models import GoldPassage
 from annotate.rights import assignment_of, may_annotate, why_not
 from annotate.voting.items import titled, web_url
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.lists import domain_choices
 from corpus.models import PoolEntry
 from corpus.texts.finding import begins_with

@@ -22,9 +22,8 @@ from annotate.exams.qualification import (
     set_rule,
 )
 from annotate.exams.views import get_attempt, get_domain, places
-from annotate.loaders import first_or_404
 from annotate.models import ExamAttempt, ExamItem, QualificationRule
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.models import Role
 from kit.api import Route
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db.models import F, Q, QuerySet
@@ -9,7 +10,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.feedback.forms import MessageForm
 from annotate.feedback.services import (
     history_sheet,
     kept_back,
@@ -19,11 +19,11 @@ from annotate.feedback.services import (
     shown_votes,
     to_reread,
 )
+from annotate.forms import TextField
 from annotate.guidelines.rendering import rendered
-from annotate.loaders import first_or_404
 from annotate.models import Vote, VoterMessage
 from annotate.voting.items import LABEL_WORDS
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.models import Membership, Role
 from kit import htmx
 from kit.lists.tables import Column, Filter, Table
@@ -151,3 +151,25 @@ def _expert(vote: Vote) -> str:
     if given is None or int(given > 0) == final:
         return ""
     return LABEL_WORDS[int(given > 0)]
+
+
+class MessageForm(forms.Form):
+    """A message to a voter; `batch` or `case` say what it is about."""
+
+    text = TextField(
+        label="Message",
+        max_length=4000,
+        widget=forms.Textarea(attrs={"rows": 4, "data-draft": "text"}),
+        error_messages={"required": "Write the message first."},
+    )
+    batch = forms.IntegerField(
+        label="About batch",
+        required=False,
+        min_value=1,
+        help_text="Its number, if it is about one.",
+    )
+    case = forms.UUIDField(
+        label="About case",
+        required=False,
+        help_text="Its id, as its address has it, if it is about one that is decided.",
+    )

@@ -40,13 +40,7 @@ def publish_guideline(
                 note=note.strip(),
                 created_by=actor,
             )
-            audit.record(
-                actor=actor,
-                verb="publish guidelines",
-                target=new,
-                scope=benchmark.slug,
-                data={"version": new.version},
-            )
+            audit.record(actor, "publish guidelines", new, benchmark.slug, {"version": new.version})
     except IntegrityError:
         raise Refused(
             "Another version was published at the same moment. Look at it, then publish.",

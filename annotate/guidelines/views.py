@@ -2,19 +2,19 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotate.guidelines.forms import GuidelineForm
+from annotate.forms import TextField
 from annotate.guidelines.rendering import rendered
 from annotate.guidelines.services import publish_guideline
-from annotate.loaders import first_or_404
 from annotate.models import Guideline, Scale
 from annotate.workspace.scales import choose_scale, scale_of_benchmark
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.models import Role
 from kit import htmx
 from kit.numbers import number
@@ -75,3 +75,16 @@ def _chosen(request: HttpRequest, written: QuerySet[Guideline]) -> Guideline | N
     if not version:
         return None
     return first_or_404(written.filter(version=number(version) or 0), "version")
+
+
+class GuidelineForm(forms.Form):
+    """A new version of the guidelines, written over the version that was current."""
+
+    text = TextField(
+        label="Guidelines",
+        help_text="Markdown: # for headings, - for lists, > for examples.",
+        max_length=200_000,
+        widget=forms.Textarea(attrs={"rows": 24}),
+    )
+    note = forms.CharField(label="What is new", max_length=500, required=False)
+    expected = forms.IntegerField(min_value=0, widget=forms.HiddenInput)

@@ -77,9 +77,7 @@ def save_plan(*, benchmark: Benchmark, actor: User, expected: int, **values: Any
         with transaction.atomic():
             new.save()
             data = {name: str(getattr(new, name)) for name in FIELDS if name != "consent_text"}
-            audit.record(
-                actor=actor, verb="write plan", target=new, scope=benchmark.slug, data=data
-            )
+            audit.record(actor, "write plan", new, benchmark.slug, data)
     except IntegrityError:
         raise Refused(stale, field="expected") from None
     return new
@@ -145,11 +143,11 @@ def give_consent(*, plan: VotingPlan, access: Access, version: int) -> Consent:
         consent, is_new = Consent.objects.get_or_create(person=access.user, plan=plan)
         if is_new:
             audit.record(
-                actor=access.user,
-                verb="consent",
-                target=consent,
-                scope=f"{access.benchmark.slug}#votes",
-                data={"version": plan.version},
+                access.user,
+                "consent",
+                consent,
+                f"{access.benchmark.slug}#votes",
+                {"version": plan.version},
             )
     return consent
 

@@ -4,7 +4,6 @@ Whoever may still score a query blind must not see this: it shows weights.
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
@@ -17,19 +16,12 @@ from corpus.models import Benchmark
 AUTHOR, SCORER, REVIEWER = "author", "blind scorer", "reviewer"
 
 
-@dataclass(frozen=True)
-class WeightRatings:
-    """Two ratings per score, the item is the score; `left_out` are scores on the rarer scale,
-    `unweighed` those of aspects whose weight nobody had chosen yet."""
+def weight_ratings(benchmark: Benchmark, **purpose: Any) -> tuple[list[Rating], int, int, int]:
+    """Raw weights on the commoner scale, two ratings per score (the item), with the scale's top.
 
-    ratings: list[Rating]
-    top: int
-    left_out: int
-    unweighed: int
-
-
-def weight_ratings(benchmark: Benchmark, **purpose: Any) -> WeightRatings:
-    """Raw weights on the commoner scale; `purpose` narrows the scores (reviews or samples)."""
+    Last the numbers of scores that are left out: on the rarer scale, and of aspects whose weight
+    nobody had chosen yet. `purpose` narrows the scores (reviews or samples).
+    """
     rows = WeightScore.objects.standing().filter(
         aspect__query__domain__benchmark=benchmark, **purpose
     )
@@ -51,7 +43,7 @@ def weight_ratings(benchmark: Benchmark, **purpose: Any) -> WeightRatings:
         for each in kept
         for rater, label in ((AUTHOR, each.author_weight), (SCORER, each.weight))
     ]
-    return WeightRatings(ratings, SCALE_TOP[scale], len(found) - len(kept), len(given) - len(found))
+    return ratings, SCALE_TOP[scale], len(found) - len(kept), len(given) - len(found)
 
 
 def answered_ratings(benchmark: Benchmark) -> list[Rating]:

@@ -114,7 +114,7 @@ class PassageCheckSerializer(serializers.Serializer):
     explicit = serializers.BooleanField()
     credible = serializers.BooleanField()
     relevant = serializers.BooleanField()
-    reason = serializers.ChoiceField(DiscardReason.choices, required=False, default="")
+    reason = serializers.ChoiceField(DiscardReason.choices, default="")
     note = _note()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

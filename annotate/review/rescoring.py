@@ -122,9 +122,7 @@ def draw_sample(
             RescoreTask(sample=sample, query_id=pk, place=place) for place, pk in enumerate(drawn)
         )
         data = {"seed": seed, "size": size, "drawn": len(drawn)}
-        audit.record(
-            actor=actor, verb="draw sample", target=sample, scope=benchmark.slug, data=data
-        )
+        audit.record(actor, "draw sample", sample, benchmark.slug, data)
     return sample
 
 

@@ -1,7 +1,6 @@
 """Gold passages of aspects that a cleaned corpus version inherits, and those that it loses."""
 
 from collections import defaultdict
-from typing import NamedTuple
 
 from django.db.models import Q
 
@@ -10,17 +9,11 @@ from corpus.models import CorpusVersion
 from corpus.versions.crosswalk import targets
 
 
-class InheritedGold(NamedTuple):
-    """Passages of the version by aspect; `lost` are gold passages that none of them inherits."""
-
-    by_aspect: dict[int, list[int]]
-    lost: list[tuple[int, int]]
-
-
 def gold_in(
     version: CorpusVersion, *, about: Q | None = None, removed: bool = False
-) -> InheritedGold:
-    """Standing gold passages of every aspect, read through the version's crosswalks.
+) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
+    """Standing gold passages by aspect, read through the version's crosswalks; and (aspect,
+    passage) of those that no passage of the version inherits.
 
     What experts collected from the web is in no version that was loaded; it stays as it is. What
     asks for a new aspect, because its own was split or merged, supports none until it has one.
@@ -43,7 +36,7 @@ def gold_in(
         found[aspect] += [each for each in there if each not in found[aspect]]
         if not there:
             lost.append((aspect, passage))
-    return InheritedGold(dict(found), lost)
+    return dict(found), lost
 
 
 def aspects_in(version: CorpusVersion) -> dict[int, set[tuple[int, int]]]:
@@ -54,7 +47,7 @@ def aspects_in(version: CorpusVersion) -> dict[int, set[tuple[int, int]]]:
     aspects = Aspect.objects.filter(query__domain__benchmark=version.benchmark_id)
     query_of = dict(aspects.values_list("pk", "query_id"))
     found: dict[int, set[tuple[int, int]]] = defaultdict(set)
-    for aspect, passages in gold_in(version, removed=True).by_aspect.items():
+    for aspect, passages in gold_in(version, removed=True)[0].items():
         for passage in passages:
             found[passage].add((query_of[aspect], aspect))
     return dict(found)

@@ -45,9 +45,7 @@ def choose_scale(
     with transaction.atomic():
         data = {"scale": scale, "far": far}
         chosen, _ = WeightScale.objects.update_or_create(benchmark=benchmark, defaults=data)
-        audit.record(
-            actor=actor, verb="choose scale", target=chosen, scope=benchmark.slug, data=data
-        )
+        audit.record(actor, "choose scale", chosen, benchmark.slug, data)
     return chosen
 
 

@@ -58,7 +58,7 @@ class PlaceSerializer(serializers.Serializer):
     """Roles and domains to give."""
 
     roles = serializers.ListField(child=serializers.ChoiceField(Role.choices))
-    domains = serializers.ListField(child=serializers.CharField(), required=False, default=list)
+    domains = serializers.ListField(child=serializers.CharField(), default=list)
 
     def chosen(self, benchmark: Benchmark, names: list[str]) -> list[Domain]:
         """The domains of these names; raises ValidationError for an unknown one."""
@@ -83,14 +83,12 @@ class LicenceSerializer(serializers.ModelSerializer):
 class StatedSerializer(serializers.Serializer):
     """A licence to state, of every domain where none is named."""
 
-    domain = serializers.CharField(required=False, default="")
+    domain = serializers.CharField(default="")
     layer = serializers.ChoiceField(Layer.choices)
     licence = serializers.CharField(max_length=120)
-    url = serializers.CharField(max_length=2000, required=False, default="", allow_blank=True)
-    attribution = serializers.CharField(required=False, default="", allow_blank=True)
-    text = serializers.CharField(
-        required=False, default="", allow_blank=True, trim_whitespace=False
-    )
+    url = serializers.CharField(max_length=2000, default="", allow_blank=True)
+    attribution = serializers.CharField(default="", allow_blank=True)
+    text = serializers.CharField(default="", allow_blank=True, trim_whitespace=False)
 
 
 class EventSerializer(serializers.ModelSerializer):

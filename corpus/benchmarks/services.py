@@ -75,9 +75,7 @@ def state_licence(
                 continue
             found, _ = Licence.objects.update_or_create(domain=each, layer=layer, defaults=said)
             data = {"domain": each.name, "layer": layer, "licence": found.name}
-            audit.record(
-                actor=actor, verb="state licence", target=found, scope=benchmark.slug, data=data
-            )
+            audit.record(actor, "state licence", found, benchmark.slug, data)
             changed += 1
     return changed
 
@@ -364,19 +362,19 @@ def _keep_an_admin(membership: Membership) -> None:
 
 def _note_invitation(actor: User | None, verb: str, invitation: Invitation) -> None:
     audit.record(
-        actor=actor,
-        verb=verb,
-        target=invitation,
-        scope=invitation.benchmark.slug,
-        data={"user": invitation.user_id, "roles": sorted(invitation.roles)},
+        actor,
+        verb,
+        invitation,
+        invitation.benchmark.slug,
+        {"user": invitation.user_id, "roles": sorted(invitation.roles)},
     )
 
 
 def _note(actor: User | None, verb: str, membership: Membership, **more: object) -> None:
     audit.record(
-        actor=actor,
-        verb=verb,
-        target=membership,
-        scope=membership.benchmark.slug,
-        data={"user": membership.user_id, "roles": list(membership.roles), **more},
+        actor,
+        verb,
+        membership,
+        membership.benchmark.slug,
+        {"user": membership.user_id, "roles": list(membership.roles), **more},
     )

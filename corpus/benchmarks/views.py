@@ -38,7 +38,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "access": own[0] if len(own) == 1 else None,
         "waiting": waiting_requests().count() if is_staff else 0,
         "failing": failing() if is_staff else [],
-        "doubtful": sum(each.total for each in doubtful_decisions(request.user)),
+        "doubtful": sum(each["total"] for each in doubtful_decisions(request.user)),
     }
     return htmx.render(request, "home.html", context)
 

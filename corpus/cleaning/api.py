@@ -65,24 +65,21 @@ class NewCleaningSerializer(serializers.Serializer):
         choices=ViolationPolicy.choices, default=ViolationPolicy.REPAIR
     )
     endpoint = serializers.CharField(
-        required=False,
         allow_blank=True,
         default="",
         help_text="Asked by every agent; without one the models of the roles are, if set up.",
     )
     model = serializers.CharField(
         max_length=120,
-        required=False,
         allow_blank=True,
         default="",
         help_text="Asked at the endpoint instead of its own; for dchunk an embedding model.",
     )
-    name = serializers.CharField(max_length=80, required=False, allow_blank=True, default="")
-    budget_usd = BudgetField(required=False, default=None)
-    options = serializers.DictField(required=False, default=dict)
+    name = serializers.CharField(max_length=80, allow_blank=True, default="")
+    budget_usd = BudgetField(default=None)
+    options = serializers.DictField(default=dict)
     also = serializers.ListField(
         child=serializers.ChoiceField(choices=CleaningPreset.choices),
-        required=False,
         default=list,
         help_text="Further presets of the same job: a run each, which follows the one before.",
     )
@@ -186,7 +183,7 @@ class CleaningForecast(Route):
         if found["forecast"] is None:
             raise Http404("There is no corpus to clean yet.")
         advice = {"advised": found["advice"].preset, "why": found["advice"].why}
-        return Response(CleaningForecastSerializer(vars(found["forecast"]) | advice).data)
+        return Response(CleaningForecastSerializer(found["forecast"] | advice).data)
 
 
 class CleaningReport(Route):

@@ -63,13 +63,7 @@ def decide(*, violation: Violation, decision: str, actor: User) -> Violation | N
         )
         count += more.update(**given)
         data = {"decision": decision, "violations": count, "place": str(violation.pk)}
-        audit.record(
-            actor=actor,
-            verb="decide cleaning violation",
-            target=page,
-            scope=run.benchmark.slug,
-            data=data,
-        )
+        audit.record(actor, "decide cleaning violation", page, run.benchmark.slug, data)
         for each in pages.values():
             if each.state == PageState.HELD and not open_of(each).exists():
                 each.state = PageState.WAITING
@@ -101,11 +95,11 @@ def undo(*, violation: Violation, actor: User) -> None:
         count = together.update(decision="", decided_by=None, decided_at=None)
         CleanedPage.objects.filter(pk__in=back).update(state=PageState.HELD)
         audit.record(
-            actor=actor,
-            verb="undo cleaning decision",
-            target=page,
-            scope=run.benchmark.slug,
-            data={"decision": found.decision, "violations": count, "place": str(violation.pk)},
+            actor,
+            "undo cleaning decision",
+            page,
+            run.benchmark.slug,
+            {"decision": found.decision, "violations": count, "place": str(violation.pk)},
         )
 
 
@@ -157,11 +151,7 @@ def settle_as_before(page: CleanedPage, found: Sequence[Violation]) -> None:
             settled[str(before.pk)] = before.decision
     if settled:
         audit.record(
-            actor=None,
-            verb="settle as decided before",
-            target=page,
-            scope=page.run.benchmark.slug,
-            data={"as": settled},
+            None, "settle as decided before", page, page.run.benchmark.slug, {"as": settled}
         )
 
 

@@ -53,27 +53,6 @@ _AT_ONCE: Final = 500
 PageName: TypeAlias = tuple[int, str]
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """Calls, tokens and dollars of one preset or of several together; dollars are None where the
-    model has no price.
-
-    `pages_read` of them were worked on for it. `answered` calls are in the ledger already and cost
-    nothing; they are not in `calls`. `measured_calls` earlier calls of the model corrected it.
-    """
-
-    preset: str
-    pages: int
-    gold_pages: int
-    calls: int
-    input_tokens: int
-    output_tokens: int
-    usd: Decimal | None
-    answered: int = 0
-    pages_read: int = 0
-    measured_calls: int = 0
-
-
 class Asked(NamedTuple):
     """A request that would be sent: whom it asks, and about how many tokens it takes."""
 
@@ -138,10 +117,12 @@ def forecast(
     *,
     also: Sequence[str] = (),
     options: dict[str, Any] | None = None,
-) -> Forecast:
+) -> dict[str, Any]:
     """What the preset, and those of `also` after it, would send. What they share is sent once.
 
-    Options are those of a run, which checks them.
+    Options are those of a run, which checks them. Dollars are None where the model has no price.
+    `pages_read` of the pages were worked on for it. `answered` calls are in the ledger already and
+    cost nothing; they are not in `calls`. `measured_calls` earlier calls of the model corrected it.
     """
     gold = gold_of(version)
     strata = _strata(version, gold)
@@ -151,15 +132,17 @@ def forecast(
     ]
     frozen = [[run.preset, run.endpoint, run.model, run.config] for run in runs]
     last = Call.objects.order_by("-pk").values_list("pk", "status").first()
-    key = _key("forecast", version, [sorted(gold), frozen, last, str(table())])
-    known: Forecast | None = cache.get(key)
+    key = _key("expected", version, [sorted(gold), frozen, last, str(table())])
+    known: dict[str, Any] | None = cache.get(key)
     if known is None:
         known = _forecast(runs, gold, strata)
         cache.set(key, known, timeout=_SHORT)
     return known
 
 
-def _forecast(runs: Sequence[CleaningRun], gold: dict[int, list[int]], strata: Strata) -> Forecast:
+def _forecast(
+    runs: Sequence[CleaningRun], gold: dict[int, list[int]], strata: Strata
+) -> dict[str, Any]:
     parts: list[tuple[dict[str, Asked], float]] = []
     pages_read = 0
     asking = [run for run in runs if run.has_agents]
@@ -201,18 +184,18 @@ def _forecast(runs: Sequence[CleaningRun], gold: dict[int, list[int]], strata: S
         given, taken = given + usage.input, taken + usage.output
         price = _price(name, model)
         usd = None if usd is None or price is None else usd + price.cost(usage)
-    return Forecast(
-        preset=runs[0].preset,
-        pages=sum(len(each.names) for each in strata.values()),
-        gold_pages=len(strata[True].names),
-        calls=calls,
-        input_tokens=given,
-        output_tokens=taken,
-        usd=usd,
-        answered=round(answered),
-        pages_read=pages_read,
-        measured_calls=measured,
-    )
+    return {
+        "preset": runs[0].preset,
+        "pages": sum(len(each.names) for each in strata.values()),
+        "gold_pages": len(strata[True].names),
+        "calls": calls,
+        "input_tokens": given,
+        "output_tokens": taken,
+        "usd": usd,
+        "answered": round(answered),
+        "pages_read": pages_read,
+        "measured_calls": measured,
+    }
 
 
 def _price(name: str, model: str) -> Any:

@@ -50,11 +50,11 @@ def publish(run: CleaningRun, figures: dict[str, Any]) -> None:
         )
         run.finish(figures=figures, error="", pause_reason="")
         audit.record(
-            actor=run.created_by,
-            verb="made corpus version by cleaning",
-            target=run.version,
-            scope=run.benchmark.slug,
-            data={"run": run.pk, "passages": figures["passages"], "digest": figures["digest"]},
+            run.created_by,
+            "made corpus version by cleaning",
+            run.version,
+            run.benchmark.slug,
+            {"run": run.pk, "passages": figures["passages"], "digest": figures["digest"]},
         )
         request_index(run.version)
         for following in run.followers.all():

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.cleaning import services as verbs
 from corpus.cleaning.decisions import decide, following, last_of, may_undo, queue, undo
 from corpus.cleaning.forecast import forecast
@@ -129,11 +129,9 @@ def cleaning_pages(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 def get_run(access: Access, pk: int) -> CleaningRun:
     """A cleaning run of this benchmark, or 404."""
-    runs = CleaningRun.objects.filter(benchmark=access.benchmark, pk=pk)
-    found = runs.select_related("benchmark", "source", "version", "account").first()
-    if found is None:
-        raise Http404("No such cleaning run.")
-    return found
+    rows = CleaningRun.objects.filter(benchmark=access.benchmark, pk=pk)
+    rows = rows.select_related("benchmark", "source", "version", "account")
+    return first_or_404(rows, "cleaning run")
 
 
 def get_done(access: Access, pk: int) -> CleaningRun:
@@ -338,7 +336,5 @@ def listed(run: CleaningRun) -> QuerySet[Violation]:
 
 def get_violation(run: CleaningRun, pk: int) -> Violation:
     """A violation of this run, or 404."""
-    found = Violation.objects.filter(page__run=run, pk=pk).select_related("page").first()
-    if found is None:
-        raise Http404("No such violation.")
-    return found
+    rows = Violation.objects.filter(page__run=run, pk=pk).select_related("page")
+    return first_or_404(rows, "violation")

@@ -52,9 +52,9 @@ class NewComputationSerializer(serializers.Serializer):
     weights; queries, the id of a query source; the settings of an installed retriever."""
 
     method = MethodField()
-    config = serializers.DictField(required=False, default=dict)
-    name = serializers.CharField(max_length=200, required=False, default="", allow_blank=True)
-    budget_usd = BudgetField(required=False, default=None)
+    config = serializers.DictField(default=dict)
+    name = serializers.CharField(max_length=200, default="", allow_blank=True)
+    budget_usd = BudgetField(default=None)
     version = serializers.IntegerField(
         required=False, help_text="The corpus version to rank; by default the current one."
     )

@@ -225,9 +225,9 @@ def forget(run: int | None) -> None:
 def note(computation: RunComputation, verb: str, actor: User | None, **data: Any) -> None:
     """Leave an event; in the transaction of the change."""
     audit.record(
-        actor=actor,
-        verb=verb,
-        target=computation,
-        scope=computation.benchmark.slug,
-        data={"name": computation.name, "method": computation.method, **data},
+        actor,
+        verb,
+        computation,
+        computation.benchmark.slug,
+        {"name": computation.name, "method": computation.method, **data},
     )

@@ -1,9 +1,9 @@
 """Retrieval runs computed here: choosing a method, watching it, stopping it."""
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.computing import retrievers
 from corpus.computing import services as computing
 from corpus.computing.forms import ABOUT, ComputeForm
@@ -75,12 +75,11 @@ def computation(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def get_computation(access: Access, pk: int) -> RunComputation:
     """A computation of this benchmark, or 404."""
     rows = RunComputation.objects.filter(benchmark=access.benchmark, pk=pk)
-    found = rows.select_related(
-        "benchmark", "run", "account", "created_by", "corpus_version"
-    ).first()
-    if found is None:
-        raise Http404("No such computation.")
-    return found
+    rows = rows.select_related("benchmark", "run", "account", "created_by", "corpus_version")
+    return first_or_404(
+        rows,
+        "computation",
+    )
 
 
 RUNS = RunPages(

@@ -41,7 +41,7 @@ class TrySerializer(serializers.Serializer):
     """Which endpoint is tried, by name; all its models, or that of one role."""
 
     endpoint = serializers.CharField(max_length=60)
-    role = serializers.ChoiceField(choices=[*ROLES], required=False, allow_blank=True, default="")
+    role = serializers.ChoiceField(choices=[*ROLES], allow_blank=True, default="")
 
 
 class Endpoints(Route):

@@ -45,11 +45,11 @@ def try_for(access: Access, name: str, role: str = "") -> list[Trial]:
     endpoint = endpoints.get(name)
     with transaction.atomic():
         audit.record(
-            actor=access.user,
-            verb="try endpoint",
-            target=access.benchmark,
-            scope=access.benchmark.slug,
-            data={"endpoint": endpoint.name, "role": role},
+            access.user,
+            "try endpoint",
+            access.benchmark,
+            access.benchmark.slug,
+            {"endpoint": endpoint.name, "role": role},
         )
     return try_endpoint(endpoint, role)
 

@@ -178,9 +178,9 @@ def _note(context: LoadContext, change: GoldChange) -> None:
     context.tally.gold.append(entry)
     if state != "unchanged":
         audit.record(
-            actor=context.run.created_by,
-            verb="gold version",
-            target=version,
-            scope=context.benchmark.slug,
-            data={**entry, "digest": version.digest},
+            context.run.created_by,
+            "gold version",
+            version,
+            context.benchmark.slug,
+            {**entry, "digest": version.digest},
         )

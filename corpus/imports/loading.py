@@ -307,11 +307,11 @@ def _publish(
         _stop_at_problems(context)
         _show(context)
         audit.record(
-            actor=context.run.created_by,
-            verb="import",
-            target=context.run,
-            scope=context.benchmark.slug,
-            data={
+            context.run.created_by,
+            "import",
+            context.run,
+            context.benchmark.slug,
+            {
                 "format": context.run.format,
                 "label": context.run.label,
                 **context.tally.counts,

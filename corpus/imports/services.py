@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -36,19 +36,12 @@ from kit.runs.models import RunStatus, wake
 MAX_NAMES = 1000
 
 
-class Entry(NamedTuple):
-    """A file or folder to choose."""
-
-    name: str
-    is_folder: bool
-
-
 def is_set() -> bool:
     """Whether this installation has an import folder."""
     return bool(settings.ASSAY_IMPORT_FOLDER)
 
 
-def entries() -> list[Entry]:
+def entries() -> list[dict[str, Any]]:
     """What lies directly in the import folder, by name; nothing hidden, no link that leads out."""
     root = _root()
     if root is None:
@@ -56,7 +49,7 @@ def entries() -> list[Entry]:
     with os.scandir(root) as found:
         visible = [Path(each.path) for each in found if not each.name.startswith(".")]
     inside = [each for each in sorted(visible) if _is_inside(each, root)]
-    return [Entry(each.name, each.is_dir()) for each in inside[:MAX_NAMES]]
+    return [{"name": each.name, "is_folder": each.is_dir()} for each in inside[:MAX_NAMES]]
 
 
 def find(name: str) -> Path:

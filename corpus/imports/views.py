@@ -81,10 +81,7 @@ class ImportForm(forms.Form):
             del self.fields["stored"]
             self.fields["upload"].required = True
             return
-        names = [
-            (each.name, f"{each.name}/" if each.is_folder else each.name)
-            for each in verbs.entries()
-        ]
+        names = [(each["name"], each["name"] + "/" * each["is_folder"]) for each in verbs.entries()]
         self.fields["stored"].choices = [("", "Nothing chosen"), *names]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:

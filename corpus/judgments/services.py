@@ -20,7 +20,6 @@ The event of its recording says who gave a label: labels keep no person.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -258,13 +257,7 @@ def _replace(standing: Judgment, judgment: Judgment) -> None:
 
 
 def _note(actor: User | None, verb: str, judgment: Judgment) -> None:
-    audit.record(
-        actor=actor,
-        verb=verb,
-        target=judgment,
-        scope=judgment.query.domain.benchmark.slug,
-        data=what(judgment),
-    )
+    audit.record(actor, verb, judgment, judgment.query.domain.benchmark.slug, what(judgment))
 
 
 def what(judgment: Judgment) -> dict[str, Any]:
@@ -272,16 +265,9 @@ def what(judgment: Judgment) -> dict[str, Any]:
     return {"label": judgment.label, "source": judgment.source, "status": judgment.status}
 
 
-@dataclass(frozen=True)
-class Assessor:
-    """Keys of the person who gave a label, and of who restored it by taking another one back."""
-
-    person: int | None = None
-    restored_by: int | None = None
-
-
-def assessors(labels: Iterable[Judgment]) -> dict[int, Assessor]:
-    """By the labels' keys who gave them, in one query; nobody where a machine or an import did.
+def assessors(labels: Iterable[Judgment]) -> dict[int, dict[str, int | None]]:
+    """By the labels' keys the keys of the `person` who gave each, and of who let it stand again by
+    taking another one back (`restored_by`), in one query; None where a machine or an import did.
 
     A label that an undo restored is a row of its own, recorded by whoever undid; who judged
     is in the event of the row it began as.
@@ -295,6 +281,9 @@ def assessors(labels: Iterable[Judgment]) -> dict[int, Assessor]:
     )
     actors = {int(key): actor for key, actor in rows.values_list("target_id", "actor")}
     return {
-        pk: Assessor(actors.get(first), actors.get(pk) if pk != first else None)
+        pk: {
+            "person": actors.get(first),
+            "restored_by": actors.get(pk) if pk != first else None,
+        }
         for pk, first in firsts.items()
     }

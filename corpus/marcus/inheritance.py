@@ -24,14 +24,7 @@ class Overlap(NamedTuple):
     carries: bool = False
 
 
-class Lie(NamedTuple):
-    """How chunks lie over passages; `beside` are those that hold a word of no passage too."""
-
-    overlaps: list[Overlap]
-    beside: set[int]
-
-
-def overlaps(part: Part, chunks: Sequence[str]) -> Lie:
+def overlaps(part: Part, chunks: Sequence[str]) -> tuple[list[Overlap], set[int]]:
     """How the chunks of a part lie over its passages: by one alignment of all of them."""
     first = tokenise(part.text)
     second, owner = [], []
@@ -62,23 +55,14 @@ def overlaps(part: Part, chunks: Sequence[str]) -> Lie:
                 if not members[block.a0 + i] and any(map(str.isalnum, first[block.a0 + i].form)):
                     beside.add(into)
     lying = [Overlap(key, chunk, n, sizes[key]) for (key, chunk), n in sorted(found.items())]
-    return Lie(lying, beside)
+    return lying, beside
 
 
-class Holdings(NamedTuple):
-    """The chunks of a part, what each holds of its passages, and how many were put in whole.
-
-    `beside` are the chunks that also hold text of the page that no passage covers.
-    """
-
-    texts: list[str]
-    holds: dict[int, list[Overlap]]
-    kept_whole: int
-    beside: set[int]
-
-
-def holdings(part: Part, chunks: Sequence[str]) -> Holdings:
-    """The chunks with what they hold of the part's passages.
+def holdings(
+    part: Part, chunks: Sequence[str]
+) -> tuple[list[str], dict[int, list[Overlap]], int, set[int]]:
+    """The chunks of a part, what each holds of its passages, how many were put in whole, and which
+    chunks also hold text of the page that no passage covers.
 
     A gold passage of which nothing is left goes along as it was loaded, also one of signs alone or
     of nothing at all, of which no token could be aligned: its label must not get lost.
@@ -98,7 +82,7 @@ def holdings(part: Part, chunks: Sequence[str]) -> Holdings:
     holds: dict[int, list[Overlap]] = {}
     for each in inherited:
         holds.setdefault(each.chunk, []).append(each)
-    return Holdings(texts, holds, len(texts) - aligned, beside)
+    return texts, holds, len(texts) - aligned, beside
 
 
 def inherit(found: Iterable[Overlap]) -> list[Overlap]:

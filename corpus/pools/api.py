@@ -50,7 +50,7 @@ class NewPoolSerializer(serializers.Serializer):
     runs = serializers.ListField(child=KeyField(), allow_empty=False)
     depth = serializers.IntegerField(min_value=1, max_value=MAX_DEPTH, default=10)
     of_aspects = serializers.BooleanField(default=False)
-    name = serializers.CharField(max_length=120, required=False, default="", allow_blank=True)
+    name = serializers.CharField(max_length=120, default="", allow_blank=True)
 
 
 class PoolEntrySerializer(serializers.ModelSerializer):

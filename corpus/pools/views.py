@@ -5,12 +5,12 @@ from typing import Any
 
 from django import forms
 from django.db.models import Count, F, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.lists import domain_choices
 from corpus.models import Benchmark, Pool, PoolBuild, PoolEntry, RetrievalRun, Role
 from corpus.pools.builds import cancel_build, start_build
@@ -193,10 +193,8 @@ def pool(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 def get_pool(access: Access, pk: int) -> Pool:
     """A visible pool of this benchmark, or 404."""
-    found = access.benchmark.pools.select_related("corpus_version").filter(pk=pk).first()
-    if found is None:
-        raise Http404("No such pool.")
-    return found
+    rows = access.benchmark.pools.select_related("corpus_version")
+    return first_or_404(rows.filter(pk=pk), "pool")
 
 
 def _counts(found: Pool) -> list[tuple[str, Any]]:

@@ -4,7 +4,6 @@ The row is `kit.models.Quota`; money and calls are held by llm/ledger/accounts.p
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -26,17 +25,6 @@ from llm.models import Call, to_usd
 _LEFT_NOTHING = (RunStatus.FAILED, RunStatus.CANCELLED)
 
 
-@dataclass(frozen=True)
-class Used:
-    """What a benchmark has used so far."""
-
-    bytes: int
-    calls: int
-    usd: Decimal
-    usd_month: Decimal
-    in_flight: int
-
-
 def set_quota(
     *,
     benchmark: Benchmark,
@@ -56,9 +44,7 @@ def set_quota(
         most |= {"usd_month": usd_month, "in_flight": in_flight}
         quota = share_quota(benchmark.slug, most)
         data = {k: str(v) if isinstance(v, Decimal) else v for k, v in most.items()}
-        audit.record(
-            actor=actor, verb="set quota", target=benchmark, scope=benchmark.slug, data=data
-        )
+        audit.record(actor, "set quota", benchmark, benchmark.slug, data)
     return quota
 
 
@@ -67,14 +53,19 @@ def quota_of(benchmark: Benchmark) -> Quota:
     return Quota.objects.filter(scope=benchmark.slug).first() or Quota(scope=benchmark.slug)
 
 
-def used_by(benchmark: Benchmark) -> Used:
+def used_by(benchmark: Benchmark) -> dict[str, Any]:
     """What it has used; money with what calls of unknown cost may come to."""
     accounts = [run.account for run in paying_runs(benchmark.slug) if run.account]
     units = sum(each.spent_units + each.reserved_units for each in accounts)
     calls = Call.objects.filter(account__in=accounts)
     month = to_usd(units_of_month([each.pk for each in accounts]))
-    in_flight = calls.under_way().count()
-    return Used(_bytes_of(benchmark), calls.count(), to_usd(units), month, in_flight)
+    return {
+        "bytes": _bytes_of(benchmark),
+        "calls": calls.count(),
+        "usd": to_usd(units),
+        "usd_month": month,
+        "in_flight": calls.under_way().count(),
+    }
 
 
 def sharing_runs(benchmark: Benchmark) -> list[AskingRun]:

@@ -1,15 +1,15 @@
 """Screens of retrieval runs: the list, the rankings of one, and one ranking with its labels."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.db.models import F, Func, IntegerField, Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.judgments.shown import shown_labels
 from corpus.lists import domain_choices, made_for, made_for_choices
 from corpus.models import CorpusVersion, Judgment, Passage, Query, RankedList, RetrievalRun
@@ -89,33 +89,18 @@ def lists_table(access: Access) -> Table:
 def get_run(access: Access, pk: int) -> RetrievalRun:
     """A visible run of this benchmark, or 404."""
     rows = RetrievalRun.objects.filter(benchmark=access.benchmark, pk=pk)
-    found = rows.select_related("corpus_version").first()
-    if found is None:
-        raise Http404("No such retrieval run.")
-    return found
+    return first_or_404(rows.select_related("corpus_version"), "retrieval run")
 
 
-@dataclass(frozen=True)
-class Ranked:
-    """One place of a ranking; `passage_pk` is None where the corpus does not hold the id."""
-
-    rank: int
-    pid: str
-    score: float | None
-    passage_pk: int | None
-    label: int | None
-    is_excluded: bool
-    # Loaded for the rows of a page alone.
-    passage: Passage | None = None
-
-
+# One place of a ranking; `passage_pk` is None where the corpus does not hold the id.
+Ranked: TypeAlias = dict[str, Any]
 # What the one drop-down offers, and which places it lets through.
 SHOWN: dict[str, tuple[str, Callable[[Ranked], bool]]] = {
-    "relevant": ("Relevant", lambda row: row.label is not None and row.label > 0),
-    "other": ("Not relevant", lambda row: row.label is not None and row.label <= 0),
-    "none": ("No label", lambda row: row.label is None),
-    "missing": ("Not in the corpus", lambda row: row.passage_pk is None),
-    "excluded": ("Excluded ids", lambda row: row.is_excluded),
+    "relevant": ("Relevant", lambda row: row["label"] is not None and row["label"] > 0),
+    "other": ("Not relevant", lambda row: row["label"] is not None and row["label"] <= 0),
+    "none": ("No label", lambda row: row["label"] is None),
+    "missing": ("Not in the corpus", lambda row: row["passage_pk"] is None),
+    "excluded": ("Excluded ids", lambda row: row["is_excluded"]),
 }
 
 
@@ -125,9 +110,7 @@ def ranked_list(request: HttpRequest, slug: str, pk: int, query_pk: int) -> Http
     access = enter(request.user, slug)
     run = get_run(access, pk)
     rows = RankedList.objects.filter(run=run, query=query_pk).select_related("query__domain", "run")
-    found = rows.first()
-    if found is None:
-        raise Http404("No such ranking.")
+    found = first_or_404(rows, "ranking")
     context = {
         "access": access,
         "run": run,
@@ -143,7 +126,7 @@ def _page(access: Access, found: RankedList, params: Mapping[str, str]) -> ListP
     places: Sequence[int] = range(len(found.pids))
     if shown in SHOWN:
         let_through = SHOWN[shown][1]
-        places = [row.rank - 1 for row in _ranked(access, found, places) if let_through(row)]
+        places = [row["rank"] - 1 for row in _ranked(access, found, places) if let_through(row)]
     else:
         shown = ""
     page: ListPage[Any] = page_of(
@@ -162,22 +145,22 @@ def _ranked(access: Access, found: RankedList, places: Sequence[int]) -> list[Ra
     keys, labels = keys_of(version, found.query, pids), labels_of(access, version, found.query)
     excluded = excluded_in(version, [found.query]).get(found.query.pk, set()) if version else set()
     return [
-        Ranked(
-            rank=n + 1,
-            pid=pid,
-            score=found.scores[n] if found.scores else None,
-            passage_pk=keys.get(pid),
-            label=labels.get(keys[pid]) if pid in keys else None,
-            is_excluded=pid in excluded,
-        )
+        {
+            "rank": n + 1,
+            "pid": pid,
+            "score": found.scores[n] if found.scores else None,
+            "passage_pk": keys.get(pid),
+            "label": labels.get(keys[pid]) if pid in keys else None,
+            "is_excluded": pid in excluded,
+        }
         for n, pid in zip(places, pids, strict=True)
     ]
 
 
 def _with_passages(rows: list[Ranked]) -> list[Ranked]:
-    keys = [row.passage_pk for row in rows if row.passage_pk is not None]
+    keys = [row["passage_pk"] for row in rows if row["passage_pk"] is not None]
     passages = Passage.objects.order_by().in_bulk(keys)
-    return [replace(row, passage=passages.get(row.passage_pk or 0)) for row in rows]
+    return [row | {"passage": passages.get(row["passage_pk"])} for row in rows]
 
 
 def keys_of(version: CorpusVersion | None, query: Query, pids: list[str]) -> dict[str, int]:

@@ -14,6 +14,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.core.cache import cache
 from django.db.models import Avg
@@ -143,20 +144,12 @@ def _mean_length(version: CorpusVersion, domain: Domain) -> float:
 MAX_SHOWN = 30
 
 
-@dataclass(frozen=True)
-class FoundText:
-    """A passage with the part of it where the words stand; `came_from` are (key, id) before it."""
-
-    hit: Hit
-    pieces: tuple[tuple[str, bool], ...]
-    came_from: tuple[tuple[int, str], ...]
-
-
 def search_version(
     words: str, *, version: CorpusVersion, domains: Sequence[Domain], most: int = MAX_SHOWN
-) -> list[FoundText]:
+) -> list[dict[str, Any]]:
     """The passages of these domains that score best for the words, by BM25 within each domain.
 
+    Each as `hit`, `pieces` (the part where the words stand) and `came_from`, (key, id) before it.
     Scores of several domains stand in one order, though each is by the rarity of its words there.
     """
     hits: list[Hit] = []
@@ -172,5 +165,5 @@ def search_version(
     for hit in hits[:most]:
         hit.passage.domain = names[hit.passage.domain_id]
         pieces = tuple(excerpt(hit.passage.text or "", hit.words))
-        found.append(FoundText(hit, pieces, tuple(before[hit.passage.pk])))
+        found.append({"hit": hit, "pieces": pieces, "came_from": before[hit.passage.pk]})
     return found

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.benchmarks.overview import passages_counted
 from corpus.lists import Place, as_it_is, place_choices, place_of
 from corpus.models import Document, Passage
@@ -129,7 +129,4 @@ def document(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def get_document(access: Access, pk: int) -> Document:
     """A visible page of this benchmark, or 404."""
     rows = Document.objects.filter(pk=pk, domain__benchmark=access.benchmark)
-    found = rows.exclude(version__state="loading").select_related("domain").first()
-    if found is None:
-        raise Http404("No such page.")
-    return found
+    return first_or_404(rows.exclude(version__state="loading").select_related("domain"), "page")

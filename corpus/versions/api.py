@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
-from corpus.access import enter, enter_unblinded
+from corpus.access import enter, enter_unblinded, first_or_404
 from corpus.models import CorpusVersion, Passage, Role
-from corpus.texts.search import FoundText, search_version
+from corpus.texts.search import search_version
 from corpus.versions import services as verbs
 from corpus.versions.effective import effective_labels
 from corpus.versions.views import READERS, came_from, compare, get_version
@@ -44,13 +44,13 @@ class VersionHitSerializer(serializers.Serializer):
     excerpt = serializers.SerializerMethodField()
     came_from = serializers.SerializerMethodField()
 
-    def get_excerpt(self, found: FoundText) -> str:
+    def get_excerpt(self, found: dict[str, Any]) -> str:
         """The part of its text where the words stand."""
-        return "".join(piece for piece, _ in found.pieces)
+        return "".join(piece for piece, _ in found["pieces"])
 
-    def get_came_from(self, found: FoundText) -> list[str]:
+    def get_came_from(self, found: dict[str, Any]) -> list[str]:
         """Ids in the version before."""
-        return [pid for _, pid in found.came_from]
+        return [pid for _, pid in found["came_from"]]
 
 
 class EffectiveLabelSerializer(serializers.Serializer):
@@ -170,9 +170,8 @@ class VersionRoutes(ViewSetMixin, Route):
         """A passage of a version compared with its source passages, word by word."""
         access = enter(self.person(), slug, *READERS)
         version = get_version(access, pk)
-        passage = Passage.objects.in_version(version).filter(pk=passage_pk).first()
-        if passage is None:
-            raise Http404("No such passage in this version.")
+        rows = Passage.objects.in_version(version).filter(pk=passage_pk)
+        passage = first_or_404(rows, "passage in this version")
         links = list(came_from(passage))
         return Response(diff_data(passage, links, compare(passage, links)))
 

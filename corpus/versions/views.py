@@ -5,11 +5,11 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.benchmarks.overview import passages_counted
 from corpus.lists import domain_choices, is_key
 from corpus.marcus.showing import Sides, side_by_side
@@ -107,9 +107,8 @@ def passage_diff(request: HttpRequest, slug: str, pk: int, passage_pk: int) -> H
     """A passage of a version compared with its source passages, word by word."""
     access = enter(request.user, slug, *READERS)
     found = get_version(access, pk)
-    passage = Passage.objects.in_version(found).filter(pk=passage_pk).first()
-    if passage is None:
-        raise Http404("No such passage in this version.")
+    rows = Passage.objects.in_version(found).filter(pk=passage_pk)
+    passage = first_or_404(rows, "passage in this version")
     links = list(came_from(passage))
     others = Passage.objects.in_version(found).filter(pk__gt=passage.pk).order_by("pk")
     context = {
@@ -140,10 +139,7 @@ def compare(passage: Passage, links: list[Crosswalk]) -> Sides | None:
 def get_version(access: Access, pk: int) -> CorpusVersion:
     """A ready version of this benchmark, or 404."""
     ready = CorpusVersion.objects.ready().filter(benchmark=access.benchmark)
-    found = ready.filter(pk=pk).select_related("parent").first()
-    if found is None:
-        raise Http404("No such corpus version.")
-    return found
+    return first_or_404(ready.filter(pk=pk).select_related("parent"), "corpus version")
 
 
 def _recipe(found: CorpusVersion) -> list[tuple[str, Any]]:

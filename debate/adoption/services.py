@@ -215,10 +215,6 @@ def _undoing_mark(run: DebateRun, actor: User | None, counts: Counter[str]) -> N
         rows = DebateRun.objects.filter(pk=run.pk).exclude(adopted_at=None)
         if rows.update(adopted_at=None, adopted_by=None):
             audit.record(
-                actor=actor,
-                verb="undo adoption of debate run",
-                target=run,
-                scope=run.benchmark.slug,
-                data=dict(counts),
+                actor, "undo adoption of debate run", run, run.benchmark.slug, dict(counts)
             )
     run.refresh_from_db()

@@ -34,15 +34,15 @@ class AnswerRunSerializer(PaidSerializer, serializers.ModelSerializer):
 class NewAnswerRunSerializer(AskingSerializer):
     """A new run over the queries that are ready; without `again`, those no model has answered."""
 
-    domain = serializers.CharField(required=False, allow_blank=True, default="")
-    again = serializers.BooleanField(required=False, default=False)
-    with_weights = serializers.BooleanField(required=False, default=True)
+    domain = serializers.CharField(allow_blank=True, default="")
+    again = serializers.BooleanField(default=False)
+    with_weights = serializers.BooleanField(default=True)
 
 
 class GenerateSerializer(serializers.Serializer):
     """Which endpoint writes; by default the first one."""
 
-    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
+    endpoint = serializers.CharField(allow_blank=True, default="")
 
 
 class UnreadyQuerySerializer(serializers.Serializer):

@@ -6,12 +6,12 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.answers.rights import hidden_queries, require_writer
-from corpus.access import Access, enter, get_query
+from corpus.access import Access, enter, first_or_404, get_query
 from corpus.lists import domain_choices
 from corpus.models import Benchmark, Query, Role
 from corpus.run_pages import PayingPages, asking_verbs
@@ -184,9 +184,7 @@ def item_rows(run: AnswerRun) -> QuerySet[AnswerItem]:
 def get_run(access: Access, pk: int) -> AnswerRun:
     """A run of this benchmark: for admins, and for whoever started it."""
     runs = AnswerRun.objects.filter(benchmark=access.benchmark, pk=pk)
-    found = runs.select_related("benchmark", "account", "created_by").first()
-    if found is None:
-        raise Http404("No such answer run.")
+    found = first_or_404(runs.select_related("benchmark", "account", "created_by"), "answer run")
     if not access.is_admin and found.created_by_id != access.user.pk:
         raise PermissionDenied("Admins watch answer runs, and whoever started one.")
     return found

@@ -5,7 +5,7 @@ that the original gold holds or does not hold, people's labels are those of deci
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from django.db.models import Count, Exists, OuterRef, Q
 
@@ -23,14 +23,8 @@ _HEADER: Final = (
 )
 
 
-class _Kind(NamedTuple):
-    """Pairs of one run that are alike before people look: a stratum."""
-
-    run: int
-    label: int
-    is_gold: bool
-
-
+# A stratum, pairs that are alike before people look: their run, label, and whether they are gold.
+_Kind = tuple[int, int, bool]
 # What a pair counts as, by its label and whether the original gold holds it.
 _Value = Callable[[int, bool], bool]
 
@@ -100,9 +94,9 @@ def _read(runs: Sequence[DebateRun]) -> tuple[dict[_Kind, int], dict[_Kind, list
         drawn = Q(pk__in=AuditItem.objects.filter(sample__run=run).values("debate"))
         counted = pairs.filter(drawn | is_untouched()).order_by().values_list("label", "gold")
         for label, gold, count in counted.annotate(n=Count("pk")):
-            sizes[_Kind(run.pk, label or 0, gold)] = count
+            sizes[run.pk, label or 0, gold] = count
         for key, label, gold in pairs.filter(pk__in=decided).values_list("pk", "label", "gold"):
-            found.setdefault(_Kind(run.pk, label or 0, gold), []).append(decided[key] or 0)
+            found.setdefault((run.pk, label or 0, gold), []).append(decided[key] or 0)
     return sizes, found
 
 
@@ -123,9 +117,9 @@ def _row(
 ) -> tuple[Cell, ...]:
     strata, raw, whole = [], 0, sum(sizes.values())
     for kind in sorted(sizes):
-        said = float(value(kind.label, kind.is_gold))
+        said = float(value(*kind[1:]))
         raw += int(said) * sizes[kind]
-        pairs = [(said, float(value(label, kind.is_gold))) for label in found.get(kind, ())]
+        pairs = [(said, float(value(label, kind[2]))) for label in found.get(kind, ())]
         strata.append(Stratum(sizes[kind], said, pairs))
     mean = corrected_mean(strata)
     number, low, high = (

@@ -17,7 +17,7 @@ from llm.ledger.serializers import BudgetField
 class RehearSerializer(serializers.Serializer):
     """What the new run may spend."""
 
-    budget_usd = BudgetField(required=False, default=None)
+    budget_usd = BudgetField(default=None)
 
 
 class ReheardSerializer(serializers.Serializer):

@@ -1,13 +1,16 @@
 """After the run: what its labels are worth, as tables (docs/protocol.md 1.4, 6.9, 6.10)."""
 
+from collections.abc import Sequence
+
 from django.core.cache import cache
 
-from debate.measures import Comparison, Persistence, compare, flips, persistence, timing
+from debate.measures import Comparison, compare, flips, persistence, timing
 from debate.models import DebateRun, DebateStatus
 from debate.references import Reference, judged
 from debate.runs.figures import Address, pairs_url
 from debate.runs.trajectories import Trajectory, trajectories
 from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
+from kit.stats.proportions import Proportion
 from kit.stats.results import p_words
 
 
@@ -112,7 +115,7 @@ def _persistence(run: DebateRun, pairs: list[Trajectory], truths: dict[int, int]
             "Wrong, of the agreements",
             "Wrong, of all that agreed first",
         ),
-        rows=tuple(_persistence_row(row, to) for row in rows),
+        rows=tuple(_persistence_row(number, row, to) for number, row in rows.items()),
         notes=(
             "Of the pairs that agreed in round 1, those that were debated on regardless. A run "
             "that stops at an agreement has round 1 alone. Wrong means: other than the reference "
@@ -122,16 +125,10 @@ def _persistence(run: DebateRun, pairs: list[Trajectory], truths: dict[int, int]
     )
 
 
-def _persistence_row(row: Persistence, to: Address) -> tuple[Cell, ...]:
-    played, agreed = to(lasting=row.round), to(lasting=f"{row.round}:agreed")
-    return (
-        text(f"Round {row.round}"),
-        Cell(row.persistence.n, url=played),
-        percent(row.persistence, agreed),
-        percent(row.same, to(lasting=f"{row.round}:same")),
-        percent(row.spurious_of_agreements, agreed),
-        percent(row.spurious_of_cohort, played),
-    )
+def _persistence_row(number: int, row: Sequence[Proportion], to: Address) -> tuple[Cell, ...]:
+    played, agreed, same = (to(lasting=f"{number}{what}") for what in ("", ":agreed", ":same"))
+    urls = (agreed, same, agreed, played)
+    return (text(f"Round {number}"), Cell(row[0].n, url=played), *map(percent, row, urls))
 
 
 def _flips(run: DebateRun, other: DebateRun) -> ReportTable:

@@ -1,13 +1,13 @@
 """Driving a debate run: its rule (debate.runs.kinds) yields questions, the gateways answer them."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from corpus.models import Passage, Query
 from debate import dream
-from debate.models import Debate, DebateRun
-from debate.runs.hearing import hear
+from debate.models import Debate, DebateRun, Rehearing
 from debate.runs.kinds import Rule, rule_of
 from debate.runs.outcomes import Outcome, store_outcomes
 from debate.runs.prompts import PromptGone
@@ -150,3 +150,31 @@ class Pump(CallPump[Debate, Outcome]):
     def store(self, results: Sequence[Outcome]) -> int:
         """Labels, cases and turns of a group."""
         return store_outcomes(run=self.run, outcomes=results)
+
+
+def hear(debates: Sequence[Debate]) -> Mapping[int, dict[str, Any]]:
+    """By debate what its Pair holds where a case is debated again: the positions that were before
+    people and every vote so far, of which labels and words alone (docs/protocol.md X07)."""
+    own = list(Rehearing.objects.filter(debate__in=debates).select_related("case"))
+    heard: dict[int, list[tuple[int, tuple[int, str]]]] = defaultdict(list)
+    rows = Rehearing.objects.filter(case__in={each.case_id for each in own}).order_by("number")
+    said = ("case", "number", "vote__label", "vote__reason")
+    for case, number, label, reason in rows.values_list(*said):
+        heard[case].append((number, (label or 0, reason)))
+    return {
+        each.debate_id: {
+            "heard": tuple(say for number, say in heard[each.case_id] if number <= each.number),
+            "before": tuple(_turn(row) for row in each.case.snapshot.get("positions") or ()),
+        }
+        for each in own
+    }
+
+
+def _turn(position: Mapping[str, Any]) -> dream.Turn:
+    return dream.Turn(
+        round=position.get("round") or 1,
+        agent=position["agent"],
+        stance=position.get("stance") or "",
+        response=position.get("response") or None,
+        reason=position.get("reason") or "",
+    )

@@ -273,11 +273,5 @@ def _requeue(
     else:
         run.done = done
         run.save(update_fields=["done"])
-    audit.record(
-        actor=actor,
-        verb="requeue debates",
-        target=run,
-        scope=run.benchmark.slug,
-        data={**what, "pairs": count},
-    )
+    audit.record(actor, "requeue debates", run, run.benchmark.slug, {**what, "pairs": count})
     return count

@@ -103,7 +103,7 @@ def _accuracies(items: Sequence[TrialItem], reference: Reference) -> ReportTable
     both = [(t, i) for t, i in judged if i.label is not None and i.debate.label is not None]
     better = sum(i.label == t != i.debate.label for t, i in both)
     worse = sum(i.debate.label == t != i.label for t, i in both)
-    p_value = mcnemar(worse, better).p_value
+    p_value = mcnemar(worse, better)
     return ReportTable(
         name="accuracy",
         title=f"Both beside {reference.name}",

@@ -50,27 +50,24 @@ class AgentRunSerializer(PaidSerializer, serializers.ModelSerializer):
 class NewAgentRunSerializer(AskingSerializer):
     """A new run over the queries that have aspects; `rounds` null lets the agent decide."""
 
-    name = serializers.CharField(max_length=190, required=False, allow_blank=True, default="")
+    name = serializers.CharField(max_length=190, allow_blank=True, default="")
     guest = serializers.CharField(
         max_length=120,
-        required=False,
         allow_blank=True,
         default="",
         help_text="The name of an agent from outside, which searches by tokens; no model is asked.",
     )
     retriever = serializers.IntegerField(help_text="A retrieval run that was computed here.")
-    rounds = serializers.IntegerField(required=False, allow_null=True, default=None)
-    domain = serializers.CharField(required=False, allow_blank=True, default="")
-    sample = serializers.BooleanField(required=False, default=False)
-    repetitions = serializers.IntegerField(required=False, default=1)
-    max_iterations = serializers.IntegerField(required=False, default=100)
-    k = serializers.IntegerField(required=False, default=5)
-    snippet_tokens = serializers.IntegerField(required=False, default=2048)
-    tokenizer = serializers.CharField(required=False, default=CHARACTERS, max_length=LONGEST_NAME)
-    documents = serializers.BooleanField(required=False, default=False)
-    reasoning_effort = serializers.ChoiceField(
-        choices=EFFORTS, required=False, allow_blank=True, default="medium"
-    )
+    rounds = serializers.IntegerField(allow_null=True, default=None)
+    domain = serializers.CharField(allow_blank=True, default="")
+    sample = serializers.BooleanField(default=False)
+    repetitions = serializers.IntegerField(default=1)
+    max_iterations = serializers.IntegerField(default=100)
+    k = serializers.IntegerField(default=5)
+    snippet_tokens = serializers.IntegerField(default=2048)
+    tokenizer = serializers.CharField(default=CHARACTERS, max_length=LONGEST_NAME)
+    documents = serializers.BooleanField(default=False)
+    reasoning_effort = serializers.ChoiceField(choices=EFFORTS, allow_blank=True, default="medium")
 
 
 class GuestTokenSerializer(serializers.Serializer):
@@ -110,11 +107,9 @@ class JudgeRunSerializer(PaidSerializer, serializers.ModelSerializer):
 class NewJudgeRunSerializer(PayingSerializer):
     """Whom to ask, and how; without `agent_run` the judge is tried on answers of known order."""
 
-    agent_run = serializers.IntegerField(required=False, allow_null=True, default=None)
-    mode = serializers.ChoiceField(
-        choices=JUDGE_MODES, required=False, default=JudgeMode.RUBRIC.value
-    )
-    repetitions = serializers.IntegerField(required=False, default=1)
+    agent_run = serializers.IntegerField(allow_null=True, default=None)
+    mode = serializers.ChoiceField(choices=JUDGE_MODES, default=JudgeMode.RUBRIC.value)
+    repetitions = serializers.IntegerField(default=1)
 
 
 class VerdictSerializer(serializers.ModelSerializer):

@@ -92,11 +92,9 @@ class GuestAnswerSerializer(serializers.Serializer):
 
     text = serializers.CharField(max_length=100_000)
     citations = serializers.ListField(
-        child=serializers.CharField(max_length=200), max_length=200, required=False, default=list
+        child=serializers.CharField(max_length=200), max_length=200, default=list
     )
-    confidence = serializers.FloatField(
-        min_value=0, max_value=100, required=False, allow_null=True, default=None
-    )
+    confidence = serializers.FloatField(min_value=0, max_value=100, allow_null=True, default=None)
 
 
 class GuestTaskSerializer(serializers.Serializer):

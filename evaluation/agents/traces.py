@@ -1,7 +1,6 @@
 """One query of an agent run as people study it: rounds, aspects, repetitions, every step."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from corpus.models import CorpusVersion, Passage
@@ -9,8 +8,6 @@ from corpus.versions.services import stored
 from evaluation.agents.models import AgentItem, AnswerVerdict
 from evaluation.agents.protocol.asking import citations
 from evaluation.agents.protocol.measures import (
-    Covered,
-    Repetitions,
     alpha_by_round,
     coverage,
     first_rounds,
@@ -21,113 +18,68 @@ from evaluation.agents.protocol.measures import (
 from evaluation.agents.reading import aspects_here
 
 
-@dataclass(frozen=True)
-class Document:
-    """A document as it is named: its passage's key, the weight of its gold, what it says."""
+def study(item: AgentItem, turn: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What became of the query, with one step whole; reads its aspects as they are now.
 
-    pid: str
-    key: int | None = None
-    weight: float | None = None
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Line:
-    """An aspect: its words, how far it was found, and what each round newly found of its gold."""
-
-    content: str
-    covered: Covered
-    new: Sequence[int]
-
-
-@dataclass(frozen=True)
-class Round:
-    """A column: documents returned, those that no round before had, and alpha-nDCG so far."""
-
-    number: int
-    returned: int
-    novelty: float | None
-    alpha: float | None
-
-
-@dataclass(frozen=True)
-class Cited:
-    """An answer with its citations and what judges said of it."""
-
-    round: int
-    text: str
-    confidence: float | None
-    cites: Sequence[Document]
-    verdicts: Sequence[AnswerVerdict]
-
-
-@dataclass(frozen=True)
-class Study:
-    """All of it. `gold` is what was found; `other` and `overused` came more than once."""
-
-    rounds: Sequence[Round]
-    lines: Sequence[Line]
-    repeated: Repetitions
-    gold: Sequence[Document]
-    other: Sequence[tuple[Document, int]]
-    overused: Sequence[tuple[Document, int]]
-    answers: Sequence[Cited]
-    # What the tools of the step returned, in order.
-    uses: Sequence[tuple[Mapping[str, Any], Sequence[Document]]]
-
-
-def study(item: AgentItem, turn: Mapping[str, Any] | None = None) -> Study:
-    """What became of the query, with one step whole; reads its aspects as they are now."""
+    `lines` are its aspects, `gold` what was found; `other` and `overused` came more than once,
+    with how often. A document has its id, its passage's key, the weight of its gold and its text.
+    """
     aspects = aspects_here(item.run, only=item.query_id).get(item.query_id, {})
     rounds, weights = item.rounds, gold_weights(aspects)
     first, new = first_rounds(rounds), novelty(rounds)
-    repeated = repetitions(rounds, weights)
+    other, overused = repetitions(rounds, weights)
     numbers = sorted(rounds)
     alphas = alpha_by_round(rounds, aspects, max(numbers, default=0), item.run.config.get("k", 5))
     words = dict(item.query.aspects.filter(removed_at=None).values_list("k", "content"))
     lines = [
-        Line(
-            words.get(int(each.name[1:]), ""),
-            each,
-            [sum(first[pid] == number for pid in each.found) for number in numbers],
-        )
+        {
+            "content": words.get(int(each.name[1:]), ""),
+            "covered": each,
+            "new": [sum(first[pid] == number for pid in each.found) for number in numbers],
+        }
         for each in coverage(rounds, aspects)
     ]
     cited = {each["round"]: citations(each["text"]) for each in item.answers}
     keys = keys_of(item, {*first, *(pid for ids in cited.values() for pid in ids)})
     texts = texts_of(item, turn) if turn else {}
 
-    def document(pid: str) -> Document:
-        return Document(pid, keys.get(pid), weights.get(pid), texts.get(pid, ""))
+    def document(pid: str) -> dict[str, Any]:
+        weight, text = weights.get(pid), texts.get(pid, "")
+        return {"pid": pid, "key": keys.get(pid), "weight": weight, "text": text}
 
     verdicts: dict[int, list[AnswerVerdict]] = {}
     for verdict in item.verdicts.select_related("run").order_by("pk"):
         verdicts.setdefault(verdict.round, []).append(verdict)
-    return Study(
-        rounds=[
-            Round(number, len(rounds[number]), new[number], alphas[number - 1])
+    return {
+        "rounds": [
+            {
+                "number": number,
+                "returned": len(rounds[number]),
+                "novelty": new[number],
+                "alpha": alphas[number - 1],
+            }
             for number in numbers
         ],
-        lines=lines,
-        repeated=repeated,
-        gold=[document(pid) for pid in first if pid in weights],
-        other=[(document(each.docid), each.times) for each in repeated.other],
-        overused=[(document(each.docid), each.times) for each in repeated.gold],
-        answers=[
-            Cited(
-                each["round"],
-                each["text"],
-                each["confidence"],
-                [document(pid) for pid in cited[each["round"]]],
-                verdicts.get(each["round"], ()),
-            )
+        "lines": lines,
+        "gold": [document(pid) for pid in first if pid in weights],
+        "other": [(document(pid), times) for pid, times in other],
+        "other_times": sum(times for _, times in other),
+        "overused": [(document(pid), times) for pid, times in overused],
+        "overused_times": sum(times for _, times in overused),
+        "answers": [
+            {
+                **each,
+                "cites": [document(pid) for pid in cited[each["round"]]],
+                "verdicts": verdicts.get(each["round"], ()),
+            }
             for each in item.answers
         ],
-        uses=[
+        # What the tools of the step returned, in order.
+        "uses": [
             (use, [document(pid) for pid in use["docids"]])
             for use in (turn["uses"] if turn else ())
         ],
-    )
+    }
 
 
 def keys_of(item: AgentItem, pids: set[str]) -> dict[str, int]:

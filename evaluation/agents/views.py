@@ -4,12 +4,12 @@ import json
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter, enter_unblinded, refuse_voter
+from corpus.access import Access, enter, enter_unblinded, first_or_404, refuse_voter
 from corpus.lists import domain_choices
 from corpus.models import Benchmark, Role
 from corpus.run_pages import PayingPages, asking_verbs
@@ -32,7 +32,7 @@ from evaluation.agents.trust.forms import BridgeForm
 from evaluation.agents.trust.report import tables_of
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.csvfile import csv_response, table_response
+from kit.lists.csvfile import csv_response, named_table_response
 from kit.lists.tables import Column, Filter, Table
 from kit.numbers import number
 from llm import endpoints
@@ -241,10 +241,7 @@ def agent_board_csv(request: HttpRequest, slug: str, name: str) -> HttpResponseB
     access = enter_unblinded(request.user, slug, *READERS)
     judge, gamma = chosen(access.benchmark, request.GET)
     found = board.board_of(access.benchmark, judge, gamma=gamma)
-    for sheet in board.tables(found, judge, gamma=gamma):
-        if sheet.name == name:
-            return table_response(f"{slug}-agents-{name}.csv", sheet)
-    raise Http404("No such table.")
+    return named_table_response(f"{slug}-agents", board.tables(found, judge, gamma=gamma), name)
 
 
 def start(access: Access, given: dict[str, Any]) -> AgentRun:
@@ -311,29 +308,23 @@ def get_run(access: Access, pk: int) -> AgentRun:
     """A run of this benchmark, or 404; kept from who votes."""
     refuse_voter(access)
     rows = AgentRun.objects.filter(benchmark=access.benchmark, pk=pk)
-    found = rows.select_related("benchmark", "account", "created_by", "retrieval_run").first()
-    if found is None:
-        raise Http404("No such agent run.")
-    return found
+    rows = rows.select_related("benchmark", "account", "created_by", "retrieval_run")
+    return first_or_404(rows, "agent run")
 
 
 def get_item(access: Access, pk: int) -> AgentItem:
     """A query of an agent run, or 404."""
     rows = AgentItem.objects.filter(run__benchmark=access.benchmark, pk=pk)
-    found = rows.select_related("run__benchmark", "run__retrieval_run", "query__domain").first()
-    if found is None:
-        raise Http404("No such trace.")
-    return found
+    rows = rows.select_related("run__benchmark", "run__retrieval_run", "query__domain")
+    return first_or_404(rows, "trace")
 
 
 def get_judge_run(access: Access, pk: int) -> JudgeRun:
     """A judge run of this benchmark, or 404; kept from who votes."""
     refuse_voter(access)
     rows = JudgeRun.objects.filter(benchmark=access.benchmark, pk=pk)
-    found = rows.select_related("benchmark", "account", "created_by", "agent_run").first()
-    if found is None:
-        raise Http404("No such judge run.")
-    return found
+    rows = rows.select_related("benchmark", "account", "created_by", "agent_run")
+    return first_or_404(rows, "judge run")
 
 
 def _judge(request: HttpRequest, access: Access, run: AgentRun | None) -> HttpResponse:

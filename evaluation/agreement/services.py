@@ -90,29 +90,27 @@ def sample_reading(access: Access) -> Reading:
 
 
 def _weights(access: Access, key: str, title: str, **purpose: bool) -> Reading:
-    found = weight_ratings(access.benchmark, **purpose)
-    scorers = User.objects.filter(pk__in={each.person for each in found.ratings})
+    ratings, top, left_out, unweighed = weight_ratings(access.benchmark, **purpose)
+    scorers = User.objects.filter(pk__in={each.person for each in ratings})
     notes = ["Raw weights over the whole scale, all aspects together; quadratic κ is the headline."]
-    if found.left_out:
+    if left_out:
         notes.append(
-            f"{found.left_out} scores on another scale are left out: its points mean other things."
+            f"{left_out} scores on another scale are left out: its points mean other things."
         )
-    if found.unweighed:
-        notes.append(
-            f"{found.unweighed} scores are left out: nobody had chosen the aspect’s weight yet."
-        )
+    if unweighed:
+        notes.append(f"{unweighed} scores are left out: nobody had chosen the aspect’s weight yet.")
     return Reading(
         key=key,
         title=title,
         item="score",
-        scale=Scale("interval", tuple(range(1, found.top + 1))),
-        ratings=found.ratings,
+        scale=Scale("interval", tuple(range(1, top + 1))),
+        ratings=ratings,
         headline=QUADRATIC,
         rule=(
             "Each aspect has its author’s weight, and one that a reviewer gave without seeing it. "
             "The author’s weight is the one that stood at that moment, whatever the review changed."
         ),
-        label_names={point: str(point) for point in range(1, found.top + 1)},
+        label_names={point: str(point) for point in range(1, top + 1)},
         people={},
         scorers={str(pk): name for pk, name in scorers.values_list("pk", "username")},
         notes=tuple(notes),

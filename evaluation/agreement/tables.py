@@ -1,10 +1,10 @@
 """The tables of an agreement page: each number with its interval, or in words why there is none."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 from urllib.parse import urlencode
 
 from annotate.agreement.people import (
-    ModelReport,
     PairReport,
     PersonReport,
     model_report,
@@ -304,16 +304,16 @@ def model_table(reading: Reading, items: Callable[[int], tuple[str, str]]) -> Re
     found = model_report(reading.ratings, reading.scale)
     words = reading.label_names
     rows = []
-    for each in found.apart:
-        name, url = items(each.item)
-        majority = "a tie" if each.majority is None else words[int(str(each.majority))]
+    for each in found["apart"]:
+        name, url = items(each["item"])
+        majority = each["majority"]
         rows.append(
             (
                 text(name, url),
-                text(", ".join(words[label] for label in each.labels)),
-                text(majority),
-                text(words[int(str(each.modelled))]),
-                Cell(each.certainty, "percent"),
+                text(", ".join(words[label] for label in each["labels"])),
+                text("a tie" if majority is None else words[int(str(majority))]),
+                text(words[int(str(each["modelled"]))]),
+                Cell(each["certainty"], "percent"),
             )
         )
     return ReportTable(
@@ -322,20 +322,20 @@ def model_table(reading: Reading, items: Callable[[int], tuple[str, str]]) -> Re
         header=("Item", "Labels", "Majority", "Model", "Certainty of the model"),
         rows=tuple(rows),
         notes=(_model_note(reading, found),),
-        empty=reading.empty if not found.n_items else "They give the same label everywhere.",
+        empty=reading.empty if not found["n_items"] else "They give the same label everywhere.",
     )
 
 
-def _model_note(reading: Reading, found: ModelReport) -> str:
-    if not found.n_items:
+def _model_note(reading: Reading, found: dict[str, Any]) -> str:
+    if not found["n_items"]:
         return "Nothing to model yet."
-    if found.prevalence is None:
+    if found["prevalence"] is None:
         return "The model did not settle within its iterations, so it says nothing here."
     shares = ", ".join(
         f"{100 * share:.1f} % {reading.label_names[label]}"
-        for label, share in zip(reading.scale.categories, found.prevalence, strict=True)
+        for label, share in zip(reading.scale.categories, found["prevalence"], strict=True)
     )
     return (
-        f"Over {found.n_items} items; by the model {shares}. The label of a case stays that of "
+        f"Over {found['n_items']} items; by the model {shares}. The label of a case stays that of "
         "its rule: the model is a second look, and decides nothing."
     )

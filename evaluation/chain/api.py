@@ -51,8 +51,8 @@ class ChainPlanSerializer(serializers.Serializer):
 class NewChainSerializer(ChainPlanSerializer):
     """A new chain."""
 
-    name = serializers.CharField(max_length=190, required=False, allow_blank=True, default="")
-    budget_usd = BudgetField(required=False, default=None)
+    name = serializers.CharField(max_length=190, allow_blank=True, default="")
+    budget_usd = BudgetField(default=None)
 
 
 class PlannedStepSerializer(serializers.Serializer):

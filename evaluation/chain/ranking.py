@@ -52,7 +52,7 @@ def _forecast_clean(here: Here, settings: Settings) -> dict[str, Any]:
     if here.version is None or asked is None:
         return {}
     told = forecast(here.version, preset, asked, **given(settings, "model options"))
-    return {"calls": told.calls, "usd": told.usd}
+    return {"calls": told["calls"], "usd": told["usd"]}
 
 
 def _cleaned(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, Any]:

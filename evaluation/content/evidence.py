@@ -166,10 +166,7 @@ def _settled(labels: Sequence[Judgment]) -> dict[int, int | None]:
 def _experts(labels: Sequence[Judgment]) -> dict[int, dict[str, int]]:
     """Of each expert's label `person`, who judged, and `restored_by`, who let it stand again."""
     found = assessors(each for each in labels if each.source == Source.EXPERT)
-    parts = {
-        pk: {"person": each.person, "restored_by": each.restored_by} for pk, each in found.items()
-    }
     return {
         pk: {part: actor for part, actor in each.items() if actor is not None}
-        for pk, each in parts.items()
+        for pk, each in found.items()
     }

@@ -62,17 +62,17 @@ def _read(view: View, domain: Domain, narrowed: Q) -> InheritedDomain:
         view.corpus, about=about, shown_only=view.shown_only, without=view.left_out.labels
     )
     passages = known(domain, {passage for _, passage in found.pairs})
-    gold = gold_in(view.corpus, about=about & ~Q(pk__in=view.left_out.gold))
-    names = known(domain, {pk for pks in gold.by_aspect.values() for pk in pks})
+    gold, lost = gold_in(view.corpus, about=about & ~Q(pk__in=view.left_out.gold))
+    names = known(domain, {pk for pks in gold.values() for pk in pks})
     by_aspect: dict[int, list[str]] = defaultdict(list)
-    for aspect, pks in gold.by_aspect.items():
+    for aspect, pks in gold.items():
         by_aspect[aspect] += [names[pk][0] for pk in pks if pk in names]
     return InheritedDomain(
         labels=[each for each in found.labels if each.passage in passages],
         lost=found.lost,
         passages=passages,
         supporting=by_aspect,
-        lost_gold=gold.lost,
+        lost_gold=lost,
     )
 
 

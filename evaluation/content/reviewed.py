@@ -106,12 +106,13 @@ def second_reviews(
     accepted = Review.objects.in_benchmark(benchmark).filter(status=ReviewStatus.ACCEPTED)
     accepted = accepted.exclude(pk__in=left_out.reviews).exclude(query__in=left_out.aspects)
     queries = accepted.order_by().values("query").distinct().count()
-    found = weight_ratings(benchmark, review__in=accepted.order_by().values("pk"))
-    if not found.ratings:
+    own = accepted.order_by().values("pk")
+    ratings, top, *_ = weight_ratings(benchmark, review__in=own)
+    if not ratings:
         return queries, 0, None
-    scale = Scale("interval", tuple(range(1, found.top + 1)))
-    kappa = measured(found.ratings, scale).coefficient("cohen_kappa_quadratic")
-    return queries, len(found.ratings) // 2, kappa
+    scale = Scale("interval", tuple(range(1, top + 1)))
+    kappa = measured(ratings, scale).coefficient("cohen_kappa_quadratic")
+    return queries, len(ratings) // 2, kappa
 
 
 # The columns of a course's pairs. `ended` says of how many pairs the course was that labelled it.

@@ -27,7 +27,8 @@ def find(request: HttpRequest, slug: str) -> HttpResponse:
     """What is called so, or holds these words; without words the pages."""
     access = enter(request.user, slug)
     words = clean(request.GET.get("q", ""))
-    groups = [("Pages", _pages(access, words))]
+    pages = [(page.url, page.label, section) for section, page in pages_called(access, words)]
+    groups = [("Pages", pages)]
     if words:
         groups += [(label, found) for label, found in _things(access, words) if found]
         groups += [("Terms", found)] if (found := _terms(words)) else []
@@ -35,14 +36,10 @@ def find(request: HttpRequest, slug: str) -> HttpResponse:
     return htmx.render(request, "evaluation/finding/found.html", context, partial="found")
 
 
-def _pages(access: Access, words: str) -> list[Found]:
-    return [(page.url, page.label, section) for section, page in pages_called(access, words)]
-
-
 def _terms(words: str) -> list[Found]:
     at = reverse("glossary")
-    called = [each for each in terms().values() if words.casefold() in each.name.casefold()]
-    return [(f"{at}#{each.anchor}", each.name, each.meaning) for each in called[:MOST]]
+    called = [each for each in terms().values() if words.casefold() in each["name"].casefold()]
+    return [(f"{at}#{each['anchor']}", each["name"], each["meaning"]) for each in called[:MOST]]
 
 
 def _things(access: Access, words: str) -> Iterator[tuple[str, list[Found]]]:

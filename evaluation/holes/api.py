@@ -28,8 +28,8 @@ class HoleDebateSerializer(serializers.Serializer):
 
     runs = serializers.ListField(child=KeyField(), allow_empty=False)
     depth = serializers.IntegerField(min_value=1, max_value=MAX_DEPTH, default=10)
-    endpoint = serializers.CharField(required=False, default="", allow_blank=True)
-    budget_usd = BudgetField(required=False, default=None)
+    endpoint = serializers.CharField(default="", allow_blank=True)
+    budget_usd = BudgetField(default=None)
 
 
 class StartedSerializer(serializers.Serializer):
@@ -43,7 +43,7 @@ class NextLabelsSerializer(serializers.Serializer):
     """How many labels to pool, and under which name."""
 
     count = serializers.IntegerField(min_value=1, max_value=MOST, default=100)
-    name = serializers.CharField(max_length=120, required=False, default="", allow_blank=True)
+    name = serializers.CharField(max_length=120, default="", allow_blank=True)
 
 
 class PooledSerializer(serializers.Serializer):

@@ -217,7 +217,7 @@ def _agent_card(judge: JudgeRun) -> Card:
         measures=[Measure(name, scale, found) for name, found in measures.items() if found],
         swap=_swapped(judge, said),
         again=proportion(sum(len(set(each)) > 1 for each in marks), len(marks)),
-        sigma=spread(marks).mean,
+        sigma=spread(marks)[1],
     )
 
 

@@ -58,9 +58,9 @@ class ComparedSerializer(serializers.Serializer):
     losses = serializers.IntegerField()
     tests = serializers.SerializerMethodField()
 
-    def get_tests(self, found: leaderboard.Compared) -> dict[str, float | None]:
+    def get_tests(self, found: dict[str, Any]) -> dict[str, float | None]:
         """The p value of each test, null where it is undefined."""
-        return {test.name: test.p for test in found.tests}
+        return {test.name: test.p for test in found["tests"]}
 
 
 class NoiseCheckSerializer(serializers.ModelSerializer):
@@ -83,7 +83,7 @@ class NewNoiseCheckSerializer(serializers.ModelSerializer):
     """A check to make; `version` names the corpus version, by default the current one. With
     `by_audits` both chances are of labels that no blind audit covers, and all right if left out."""
 
-    by_audits = serializers.BooleanField(required=False, default=False)
+    by_audits = serializers.BooleanField(default=False)
     if_relevant = serializers.FloatField(required=False)
     if_not = serializers.FloatField(required=False)
     version = serializers.IntegerField(required=False, allow_null=True)
@@ -125,8 +125,8 @@ class Leaderboard(Route):
         access = enter(self.person(), slug)
         sheet = sheet_of(request, access)
         board = leaderboard.leaderboard_of(sheet, **_chosen(request, access))
-        marks = noise.marks_for(access, board, sheet)
-        return Response(as_data([leaderboard.as_table(board, marks.places)]))
+        _, places = noise.marks_for(access, board, sheet)
+        return Response(as_data([leaderboard.as_table(board, places)]))
 
     @extend_schema(
         request=None,

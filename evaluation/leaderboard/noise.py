@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import exp
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from django.contrib.auth.models import User
@@ -162,18 +161,13 @@ def cases_of(check: NoiseCheck, runs: Sequence[RetrievalRun]) -> dict[Domain, di
     return found
 
 
-class Marks(NamedTuple):
-    """Runs of a board that label noise could give another place: from which to which, and the
-    check that says so."""
-
-    check: NoiseCheck | None = None
-    places: Mapping[int, tuple[int, int]] = MappingProxyType({})
-
-
-def marks_for(access: Access, board: Leaderboard, sheet: ScoreSheet) -> Marks:
-    """By the last check of this board that is over; none for those who may not see checks."""
+def marks_for(
+    access: Access, board: Leaderboard, sheet: ScoreSheet
+) -> tuple[NoiseCheck | None, Mapping[int, tuple[int, int]]]:
+    """The last check of this board that is over, and the runs that label noise could give another
+    place: from which to which; none for those who may not see checks."""
     if not access.is_admin and (access.is_voter or not access.is_reviewer):
-        return Marks()
+        return None, {}
     rows = NoiseCheck.objects.filter(
         benchmark=access.benchmark,
         metric=board.metric,
@@ -182,14 +176,14 @@ def marks_for(access: Access, board: Leaderboard, sheet: ScoreSheet) -> Marks:
         status=RunStatus.DONE,
     )
     if board.profile != STRICT.name or (check := rows.order_by("-pk").first()) is None:
-        return Marks()
+        return None, {}
     ranks = {line.run.pk: line.rank for line in board.lines}
     places = {
         row["run"]: (row["low"], row["high"])
         for row in check.result
         if (rank := ranks.get(row["run"])) and not row["low"] == rank == row["high"]
     }
-    return Marks(check, places)
+    return check, places
 
 
 def mean_of(metric: Metric, case: Case) -> float | None:

@@ -5,6 +5,7 @@ The tests and draws of two systems compared are made once a score sheet, kept, a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -157,32 +158,15 @@ def as_table(board: Leaderboard, noise: Mapping[int, tuple[int, int]] | None = N
     return ReportTable("leaderboard", title, header, rows, notes)
 
 
-@dataclass(frozen=True)
-class Compared:
-    """Two systems on the queries that both have a value for; differences are first minus second."""
-
-    first: RetrievalRun
-    second: RetrievalRun
-    metric: str
-    view: str
-    queries: int
-    left_out: int
-    first_mean: float | None
-    second_mean: float | None
-    # Unweighted over domains, by bootstrap within them.
-    difference: Mean
-    tests: Sequence[PairedTest]
-    wins: int
-    ties: int
-    losses: int
-    # (domain, query id, first, second), the greatest differences first.
-    rows: Sequence[tuple[str, str, float, float]]
-
-
 def compare(
     sheet: ScoreSheet, first: RetrievalRun, second: RetrievalRun, *, metric: str, view: str
-) -> Compared:
-    """Do two systems differ? Raises Refused for a metric or view that the sheet does not hold."""
+) -> dict[str, Any]:
+    """Do two systems differ, on the queries that both have a value for?
+
+    Differences are first minus second; `difference` is unweighted over domains, by bootstrap
+    within them. `rows` are (domain, query id, first, second), the greatest differences first.
+    Raises Refused for a metric or view that the sheet does not hold.
+    """
     import pandas as pd  # takes longer to load than most pages: only what compares waits for it
 
     name = held_metric(sheet, metric)
@@ -205,32 +189,32 @@ def compare(
     mean = figures["difference"]
     interval = Interval(**mean["interval"]) if mean["interval"] else None
     ordered = both.loc[differences.abs().sort_values(ascending=False, kind="stable").index]
-    return Compared(
-        first=first,
-        second=second,
-        metric=name,
-        view=view,
-        queries=len(both),
-        left_out=int(mine.count() + theirs.count()) - 2 * len(both),
-        first_mean=None if both.empty else float(both["mine"].mean()),
-        second_mean=None if both.empty else float(both["theirs"].mean()),
-        difference=Mean(mean["n"], mean["value"], interval),
-        tests=[PairedTest(**test) for test in figures["tests"]],
-        wins=int((differences > 0).sum()),
-        ties=int((differences == 0).sum()),
-        losses=int((differences < 0).sum()),
-        rows=[(*key, one, other) for key, one, other in ordered.itertuples(name=None)],
-    )
+    return {
+        "first": first,
+        "second": second,
+        "metric": name,
+        "view": view,
+        "queries": len(both),
+        "left_out": int(mine.count() + theirs.count()) - 2 * len(both),
+        "first_mean": None if both.empty else float(both["mine"].mean()),
+        "second_mean": None if both.empty else float(both["theirs"].mean()),
+        "difference": Mean(mean["n"], mean["value"], interval),
+        "tests": [PairedTest(**test) for test in figures["tests"]],
+        "wins": int((differences > 0).sum()),
+        "ties": int((differences == 0).sum()),
+        "losses": int((differences < 0).sum()),
+        "rows": [(*key, one, other) for key, one, other in ordered.itertuples(name=None)],
+    }
 
 
-def compared_table(found: Compared) -> ReportTable:
+def compared_table(found: Mapping[str, Any]) -> ReportTable:
     """One row a query, the greatest differences first."""
     rows = tuple(
         (text(domain), text(qid), Cell(one), Cell(other), Cell(one - other))
-        for domain, qid, one, other in found.rows
+        for domain, qid, one, other in found["rows"]
     )
-    header = ("domain", "query", found.first.name, found.second.name, "difference")
-    return ReportTable("compared", f"{found.metric}, {found.view}, by query", header, rows)
+    header = ("domain", "query", found["first"].name, found["second"].name, "difference")
+    return ReportTable("compared", "{metric}, {view}, by query".format(**found), header, rows)
 
 
 def query_values(

@@ -42,15 +42,15 @@ def leaderboard(request: HttpRequest, slug: str) -> HttpResponse:
         metric, view, _ = _chosen(request, access)
         board = boards.leaderboard_of(sheet, metric=metric, view=view)
         strips = pictures.strips_of(board)
-        marks = marks_for(access, board, sheet)
+        check, places = marks_for(access, board, sheet)
         context |= {
             "board": board,
             "strips": strips,
             "lines": [
-                (line, pictures.strip_of(strips, board, line), marks.places.get(line.run.pk))
+                (line, pictures.strip_of(strips, board, line), places.get(line.run.pk))
                 for line in board.lines
             ],
-            "noise": marks.check,
+            "noise": check,
             "chart": pictures.moves_of(board),
             "published": published.tables_for(board),
             "practice": any(each.is_practice for each in board.lines),
@@ -69,7 +69,7 @@ def leaderboard_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
         messages.warning(request, "Nothing was scored yet.")
         return htmx.redirect(request, reverse("leaderboard", args=[slug]) + _asked(request.GET))
     board = boards.leaderboard_of(sheet, metric=metric, view=view)
-    table = boards.as_table(board, marks_for(access, board, sheet).places)
+    table = boards.as_table(board, marks_for(access, board, sheet)[1])
     return table_response(f"{slug}-leaderboard.csv", table)
 
 
@@ -167,7 +167,7 @@ def leaderboard_compare(request: HttpRequest, slug: str) -> HttpResponse:
         except Refused as refusal:
             context["error"] = refusal.message
         else:
-            rows = [(d, q, (one, other)) for d, q, one, other in found.rows[:_ROWS]]
+            rows = [(d, q, (one, other)) for d, q, one, other in found["rows"][:_ROWS]]
             context |= {"found": found, "rows": with_queries(access, rows)}
             context |= {"chart": pictures.queries_of(found), "here": request.GET.urlencode()}
     return htmx.render(request, "evaluation/leaderboard/compare.html", context)
@@ -189,7 +189,7 @@ def leaderboard_compare_csv(request: HttpRequest, slug: str) -> HttpResponseBase
     return table_response(f"{slug}-compared.csv", table)
 
 
-def _compared(request: HttpRequest, access: Access, sheet: ScoreSheet) -> boards.Compared:
+def _compared(request: HttpRequest, access: Access, sheet: ScoreSheet) -> dict[str, Any]:
     """The two systems of the address; raises Refused where they are none."""
     metric, view, _ = _chosen(request, access)
     first, second = (

@@ -70,11 +70,9 @@ def set_average_precision(case: Case, k: int | None) -> Values:
 def log_average_precision(case: Case, k: int | None) -> Values:
     """ln of average precision, at least ln .00001: e to its mean is trec_eval's gm_map."""
     found = average_precision(case, k)
-    return replace(found, values=np.where(found.why == 0, _log(found.values), 0.0))
-
-
-def _log(values: Floats) -> Floats:
-    return np.asarray(np.log(np.maximum(values, _LEAST)))
+    return replace(
+        found, values=np.where(found.why == 0, np.log(np.maximum(found.values, _LEAST)), 0.0)
+    )
 
 
 def interpolated_precision(case: Case, k: int | None, recall: float) -> Values:

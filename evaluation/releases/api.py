@@ -37,10 +37,8 @@ class NewReleaseSerializer(serializers.Serializer):
     """The version to build; a final one is refused while a check fails."""
 
     version = serializers.CharField(max_length=40)
-    final = serializers.BooleanField(required=False, default=False)
-    agreement_bar = serializers.FloatField(
-        required=False, default=None, allow_null=True, min_value=-1, max_value=1
-    )
+    final = serializers.BooleanField(default=False)
+    agreement_bar = serializers.FloatField(default=None, allow_null=True, min_value=-1, max_value=1)
     corpus = serializers.IntegerField(
         required=False, help_text="The corpus version to release; by default the current one."
     )

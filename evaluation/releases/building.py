@@ -152,10 +152,4 @@ def _write(release: Release, place: Path, step: Step) -> dict[str, Any]:
 
 def note_release(release: Release, verb: str, actor: User | None, **data: object) -> None:
     """Keep who did what to a release."""
-    audit.record(
-        actor=actor,
-        verb=verb,
-        target=release,
-        scope=release.benchmark.slug,
-        data={"version": release.version, **data},
-    )
+    audit.record(actor, verb, release, release.benchmark.slug, {"version": release.version, **data})

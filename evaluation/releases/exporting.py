@@ -300,15 +300,12 @@ def _only_marked_up(row: Any) -> Any:
 
 def _topic_json(row: QueryRow) -> dict[str, Any]:
     parts = {"title": row.text, "description": row.description, "narrative": row.narrative}
-    return {"qid": row.qid, **_present(parts), **(row.extra or {})}
+    present = {name: value for name, value in parts.items() if value is not None}
+    return {"qid": row.qid, **present, **(row.extra or {})}
 
 
 def _document_json(row: PassageRow) -> dict[str, Any]:
     return {"docno": row.pid, "contents": row.text, **about(row), **(row.extra or {})}
-
-
-def _present(parts: dict[str, str | None]) -> dict[str, str]:
-    return {name: value for name, value in parts.items() if value is not None}
 
 
 def _write_licences(export: Export, format: str, domains: Iterable[Domain]) -> None:

@@ -356,7 +356,8 @@ def _repeated(values: Sequence[float]) -> float:
         number: [str(doc) for doc, times in enumerate(values) if number <= round(times)]
         for number in range(1, round(max(values)) + 1)
     }
-    return float(repetitions(rounds, {}).other_times)
+    others, _ = repetitions(rounds, {})
+    return float(sum(times for _, times in others))
 
 
 def _diver(tables: Tables) -> Formulas:

@@ -48,12 +48,12 @@ class DoubtfulDecisions(Route):
     def get(self, request: Request) -> Response:
         found = [
             {
-                "id": each.link.pk,
-                "made_by": each.link.made_by.username if each.link.made_by else "",
-                "used_at": each.link.used_at,
+                "id": each["link"].pk,
+                "made_by": each["link"].made_by.username if each["link"].made_by else "",
+                "used_at": each["link"].used_at,
                 "done": [
                     {"verb": verb, "benchmark": scope, "times": times}
-                    for verb, scope, times in each.done
+                    for verb, scope, times in each["done"]
                 ],
             }
             for each in doubtful_decisions(self.person())

@@ -6,8 +6,7 @@ session that began otherwise. The first password of an account ends the doubt ab
 which it was chosen: from then on nobody else has a way in.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -27,23 +26,12 @@ BY_LINK = (
 )
 
 
-@dataclass(frozen=True)
-class Doubtful:
-    """A link by somebody else, and what was done after signing in with it: (verb, scope, times)."""
-
-    link: SignInLink
-    done: Sequence[tuple[str, str, int]]
-
-    @property
-    def total(self) -> int:
-        """How many decisions."""
-        return sum(times for *_, times in self.done)
-
-
-def doubtful_decisions(user: User) -> list[Doubtful]:
-    """What the person has not called theirs or somebody else's yet, the oldest link first."""
+def doubtful_decisions(user: User) -> list[dict[str, Any]]:
+    """What the person has not called theirs or somebody else's yet, the oldest link first: each
+    `link`, what was `done` after signing in with it, (verb, scope, times), and the `total`."""
     links = SignInLink.objects.unconfirmed().filter(user=user).select_related("made_by")
-    return [Doubtful(link, _done(link)) for link in links.order_by("used_at", "pk")]
+    rows = ((link, _done(link)) for link in links.order_by("used_at", "pk"))
+    return [{"link": each, "done": d, "total": sum(n for *_, n in d)} for each, d in rows]
 
 
 def say_whose(*, link: SignInLink, is_theirs: bool, request: HttpRequest) -> int:
@@ -67,7 +55,7 @@ def say_whose(*, link: SignInLink, is_theirs: bool, request: HttpRequest) -> int
         if not is_theirs:
             for token in ApiToken.objects.filter(link=link):
                 revoke_token(token=token, actor=person)
-            end_sessions(each for each in sessions_of(request, person) if each.link == link.pk)
+            end_sessions(each for each in sessions_of(request, person) if each["link"] == link.pk)
     return decisions
 
 

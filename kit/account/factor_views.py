@@ -68,7 +68,7 @@ def second_factor_change(request: HttpRequest) -> HttpResponse:
 
 def _end_others(request: HttpRequest) -> None:
     """Sessions that began under other rules end."""
-    end_sessions(each for each in sessions_of(request, _person(request)) if not each.is_this)
+    end_sessions(each for each in sessions_of(request, _person(request)) if not each["is_this"])
 
 
 def _page(request: HttpRequest, **shown: Any) -> HttpResponse:

@@ -63,7 +63,8 @@ class Limit:
 
     def person_key(self, person: str) -> str:
         """A hash: people type passwords into the wrong field."""
-        return f"{self.name}:person:{_digest(person)}"
+        digest = salted_hmac("kit.limits", person, algorithm="sha256").hexdigest()
+        return f"{self.name}:person:{digest}"
 
     def address_key(self, request: HttpRequest) -> str:
         """The address that asks, or its network."""
@@ -139,10 +140,6 @@ def is_proxy(request: HttpRequest) -> bool:
     """Whether the peer itself is one of TRUSTED_PROXIES."""
     found = _parse(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
     return found is not None and _is_trusted(found, settings.TRUSTED_PROXIES)
-
-
-def _digest(person: str) -> str:
-    return salted_hmac("kit.limits", person, algorithm="sha256").hexdigest()
 
 
 def _parse(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -4,8 +4,7 @@ The rows are signed and have no column for the person, so all of them are read: 
 second, on one page that people seldom open.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,21 +29,6 @@ _BROWSERS = {"Edg": "Edge", "OPR/": "Opera", "Firefox": "", "Chrome": "", "Safar
 _SYSTEMS = {
     "Android": "", "iPhone": "", "iPad": "", "Windows": "", "Mac OS": "macOS", "Linux": "",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class SignedIn:
-    """One session of a person; `ident` names it on a page, where its key must not stand."""
-
-    key: str
-    ident: str
-    ends_at: datetime
-    since: datetime | None
-    address: str
-    browser: str
-    is_this: bool
-    # The sign-in link by somebody else with which it began.
-    link: int | None
 
 
 def note_sign_in(sender: object, request: HttpRequest, **_: object) -> None:
@@ -73,7 +57,7 @@ def warn_of_links(request: HttpRequest, user: User, used_now: SignInLink | None 
         )
 
 
-def sessions_of(request: HttpRequest, user: User) -> list[SignedIn]:
+def sessions_of(request: HttpRequest, user: User) -> list[dict[str, Any]]:
     """The sessions of the person that still let somebody in: this one first, then the newest."""
     rows = Session.objects.filter(expire_date__gt=timezone.now())
     decode = SessionStore().decode
@@ -83,30 +67,33 @@ def sessions_of(request: HttpRequest, user: User) -> list[SignedIn]:
         held = decode(data)
         if held.get(SESSION_KEY) == str(user.pk) and held.get(HASH_SESSION_KEY) in good:
             found.append(_signed_in(key, ends_at, held, key == request.session.session_key))
-    return sorted(found, key=lambda each: (each.is_this, each.since or _LONG_AGO), reverse=True)
+    found.sort(key=lambda each: (each["is_this"], each["since"] or _LONG_AGO), reverse=True)
+    return found
 
 
-def end_sessions(sessions: Iterable[SignedIn]) -> int:
+def end_sessions(sessions: Iterable[Mapping[str, Any]]) -> int:
     """Whoever is signed in there is so no more; how many sessions ended."""
-    keys = [each.key for each in sessions]
+    keys = [each["key"] for each in sessions]
     return Session.objects.filter(session_key__in=keys).delete()[0]
 
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _signed_in(key: str, ends_at: datetime, held: dict[str, Any], is_this: bool) -> SignedIn:
+def _signed_in(key: str, ends_at: datetime, held: dict[str, Any], is_this: bool) -> dict[str, Any]:
+    """A session; `ident` names it on a page, where its key must not stand, and `link` is the
+    sign-in link by somebody else with which it began."""
     note = held.get(_NOTE, {})
-    return SignedIn(
-        key=key,
-        ident=salted_hmac("kit.sessions", key, algorithm="sha256").hexdigest()[:20],
-        ends_at=ends_at,
-        since=parse_datetime(note.get("since", "")),
-        address=note.get("address", ""),
-        browser=note.get("browser", ""),
-        is_this=is_this,
-        link=held.get(audit.BY_OTHER),
-    )
+    return {
+        "key": key,
+        "ident": salted_hmac("kit.sessions", key, algorithm="sha256").hexdigest()[:20],
+        "ends_at": ends_at,
+        "since": parse_datetime(note.get("since", "")),
+        "address": note.get("address", ""),
+        "browser": note.get("browser", ""),
+        "is_this": is_this,
+        "link": held.get(audit.BY_OTHER),
+    }
 
 
 def _in_words(agent: str) -> str:

@@ -77,9 +77,9 @@ def account_decisions(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def account_session_end(request: HttpRequest) -> HttpResponse:
     """End one of my other sessions, or all of them."""
-    others = [each for each in sessions_of(request, _person(request)) if not each.is_this]
+    others = [each for each in sessions_of(request, _person(request)) if not each["is_this"]]
     wanted = request.POST.get("session")
-    ended = end_sessions(each for each in others if wanted in ("others", each.ident))
+    ended = end_sessions(each for each in others if wanted in ("others", each["ident"]))
     messages.success(request, f"Sessions ended: {ended}.")
     return htmx.redirect(request, reverse("account"))
 

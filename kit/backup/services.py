@@ -89,7 +89,7 @@ def restore(path: Path, *, keep_version: bool = False, say: Say = lambda _: None
             say(f"{count:,} runs that ask models are paused: resume each that is to go on here.")
     if keep_version:
         return
-    if MigrationExecutor(connection).migration_plan(_leaves()):
+    if MigrationExecutor(connection).migration_plan(MigrationLoader(connection).graph.leaf_nodes()):
         say("Bringing the rows to this version.")
         call_command("migrate", verbosity=0, interactive=False)
     say("The rows are in. What the file leaves out is made anew, for minutes where there is much.")
@@ -175,10 +175,6 @@ def _targets(manifest: dict[str, Any], loader: MigrationLoader) -> list[tuple[st
     before = {(key, parent.key) for key in had for parent in nodes[key].parents}
     inner = {parent for key, parent in before if key[0] == parent[0]}
     return sorted(had - inner)
-
-
-def _leaves() -> list[tuple[str, str]]:
-    return MigrationLoader(connection).graph.leaf_nodes()
 
 
 def _clear() -> None:

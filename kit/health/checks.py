@@ -65,12 +65,14 @@ def _workers() -> Check:
 
 
 def _due_work() -> Check:
-    ages = {kind: _seconds_since(since) for kind, since in due_since().items()}
+    ages = {kind: (timezone.now() - at).total_seconds() for kind, at in due_since().items()}
     if not ages:
         return Check("due_work", True, "No run waits for a worker.")
     kind = max(ages, key=lambda each: ages[each])
     words = f"The longest waiting run ({kind}) has waited for {duration(ages[kind])}."
-    return Check("due_work", ages[kind] <= _longest_wait(), words)
+    return Check(
+        "due_work", ages[kind] <= max(_DUE_SECONDS, _TURNS * settings.ASSAY_PUMP_SECONDS), words
+    )
 
 
 def due_since(runs: Counts | None = None) -> dict[str, datetime]:
@@ -109,14 +111,6 @@ def _counting() -> str:
         of_kind.format(model.task_name, quote(model._meta.db_table), states)
         for model in run_models()
     )
-
-
-def _seconds_since(moment: datetime) -> float:
-    return (timezone.now() - moment).total_seconds()
-
-
-def _longest_wait() -> float:
-    return max(_DUE_SECONDS, _TURNS * settings.ASSAY_PUMP_SECONDS)
 
 
 def _disk() -> Check:

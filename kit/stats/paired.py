@@ -17,32 +17,20 @@ from kit.stats.ratings import Floats
 _EQUAL = 1e-12
 
 
-@dataclass(frozen=True)
-class McNemar:
-    """Two raters or systems on the same items: right where the other is wrong, and the p-value.
-
-    `p_value` is two-sided and exact; None, with a reason, where the two never differ.
-    """
-
-    only_first: int
-    only_second: int
-    p_value: float | None
-    reason: str = ""
-
-
-def mcnemar(only_first: int, only_second: int) -> McNemar:
+def mcnemar(only_first: int, only_second: int) -> float | None:
     """McNemar's exact test (1947): is a differing item as likely to favour either side?
 
-    Raises ValueError for negative counts.
+    The two-sided p value of two raters or systems on the same items, by how often each alone is
+    right; None where the two never differ. Raises ValueError for negative counts.
     """
     if min(only_first, only_second) < 0:
         raise ValueError(f"{only_first} and {only_second} are no counts.")
     n = only_first + only_second
     if n == 0:
-        return McNemar(0, 0, None, "The two never differ.")
+        return None
     from scipy.stats import binomtest
 
-    return McNemar(only_first, only_second, float(binomtest(only_first, n).pvalue))
+    return float(binomtest(only_first, n).pvalue)
 
 
 @dataclass(frozen=True)

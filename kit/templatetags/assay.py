@@ -33,8 +33,8 @@ def term(name: str, words: str = "") -> SafeString:
     """A word of docs/glossary.md as a link to its meaning, for its first use on a page; `words`
     stand for it where the sentence asks for another form. KeyError for what it does not hold."""
     found = terms()[slugify(name)]
-    url = f"{reverse('glossary')}#{found.anchor}"
-    return format_html('<a href="{}" title="{}">{}</a>', url, found.meaning, words or name)
+    url = f"{reverse('glossary')}#{found['anchor']}"
+    return format_html('<a href="{}" title="{}">{}</a>', url, found["meaning"], words or name)
 
 
 @register.filter

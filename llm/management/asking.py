@@ -28,10 +28,16 @@ def asking_arguments(parser: CommandParser, *, effort: str = "") -> None:
 
 def asking_options(options: dict[str, Any], first: Endpoint) -> dict[str, Any]:
     """The same as verbs take it. Raises Refused."""
-    return {
-        "endpoint": get(options["endpoint"]) if options["endpoint"] else first,
+    return paid_by(options, first) | {
         "temperature": options["temperature"],
         "reasoning_effort": options["reasoning_effort"],
+    }
+
+
+def paid_by(options: dict[str, Any], first: Endpoint | None) -> dict[str, Any]:
+    """Whom to ask and for how much, by whoever runs the command. Raises Refused."""
+    return {
+        "endpoint": get(options["endpoint"]) if options["endpoint"] else first,
         "budget_usd": budget_of(options["budget"]),
         "actor": None,
         "claimed": True,
@@ -53,11 +59,24 @@ def tell(
     """
     run.refresh_from_db()
     states = dict(items.order_by("state").values_list("state").annotate(n=Count("pk")))
-    found = {"run": run.pk, **more, "status": run.status, "states": states}
+    counts = ", ".join(f"{count} {state}" for state, count in states.items())
+    found = {"run": run.pk, **more, "states": states}
+    tell_outcome(
+        command, run, found, f"{words} {run.pk} is {run.status}: {counts}", as_json=as_json
+    )
+
+
+def tell_outcome(
+    command: BaseCommand, run: AskingRun, found: dict[str, Any], words: str, *, as_json: bool
+) -> None:
+    """Print what a run came to, with its status and what it spent; or `words` that say it.
+
+    Raises CommandError where it is not done.
+    """
     if as_json:
-        command.stdout.write(json.dumps(found | {"spent_usd": f"{run.spent_usd:f}"}))
-    else:
-        counts = ", ".join(f"{count} {state}" for state, count in states.items())
-        command.stdout.write(f"{words} {run.pk} is {run.status}: {counts}")
+        ended = {"status": run.status, "spent_usd": f"{run.spent_usd:f}"}
+        command.stdout.write(json.dumps(found | ended))
+    elif words:
+        command.stdout.write(words)
     if run.status != RunStatus.DONE:
         raise CommandError(run.pause_reason or run.error or "The run is not finished.")

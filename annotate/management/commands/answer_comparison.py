@@ -9,8 +9,7 @@ from annotate.answers.comparing import SEED, SIZE, close_comparison, draw_compar
 from annotate.answers.report import report
 from annotate.models import AnswerComparison
 from annotate.rights import named_admin
-from corpus.management.named import benchmark_named
-from kit.errors import Refused
+from corpus.management.named import benchmark_named, numbered
 from kit.lists.report_tables import as_data
 from kit.management.verbs import VerbCommand
 
@@ -37,10 +36,9 @@ class Command(VerbCommand):
             made = draw_comparison(access=access, size=options["size"], seed=options["seed"])
             self.stdout.write(f"Comparison {made.pk} is drawn: {made.pairs.count()} queries")
             return
-        rows, pk = AnswerComparison.objects.filter(benchmark=benchmark), options["comparison"]
-        found = rows.first() if pk is None else rows.filter(pk=pk).first()
-        if found is None:
-            raise Refused("There is no such comparison here. --draw one.")
+        rows = AnswerComparison.objects.filter(benchmark=benchmark)
+        missing = "There is no such comparison here. --draw one."
+        found = numbered(rows, options["comparison"], missing)
         if options["close"]:
             close_comparison(comparison=found, access=named_admin(benchmark, options["person"]))
             found.refresh_from_db()

@@ -11,12 +11,12 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
 from annotate.api import QueryRoutes
-from annotate.loaders import enter_aspect, first_or_404, is_blind
+from annotate.loaders import enter_aspect, is_blind
 from annotate.models import Aspect, AspectChange, Scale
 from annotate.workspace import aspects as aspect_verbs
 from annotate.workspace import checklist, restructuring, scales
 from annotate.workspace.restructuring import Part
-from corpus.access import Access, enter
+from corpus.access import Access, enter, first_or_404
 from corpus.models import Role
 from kit.api import Route
 

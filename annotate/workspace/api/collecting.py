@@ -10,10 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.api import QueryRoutes
-from annotate.loaders import first_or_404, present_aspect
+from annotate.loaders import present_aspect
 from annotate.workspace import collecting
 from annotate.workspace.api.gold import GoldPassageSerializer
 from annotate.workspace.views.collecting import get_page, pages_of
+from corpus.access import first_or_404
 from corpus.models import CollectedPage, PageFetch
 
 

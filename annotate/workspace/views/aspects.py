@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.loaders import enter_aspect, enter_query, first_or_404, may_write
+from annotate.loaders import enter_aspect, enter_query, may_write
 from annotate.models import Aspect, AspectChange, Scale
 from annotate.workspace import aspects as verbs
 from annotate.workspace import restructuring, scales
@@ -18,7 +18,7 @@ from annotate.workspace.forms import PARTS, AspectForm, PartForm
 from annotate.workspace.models import RUBRIC, SCALE_TOP
 from annotate.workspace.views.queries import WORKSPACE, query_context, workspace, workspace_url
 from annotate.workspace.views.texts import difference
-from corpus.access import Access, enter, get_query
+from corpus.access import Access, enter, first_or_404, get_query
 from corpus.models import Passage, Query
 from kit import htmx
 from kit.errors import Conflict, Refused

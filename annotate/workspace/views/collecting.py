@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotate.loaders import enter_passage, enter_query, first_or_404, present_aspect
+from annotate.loaders import enter_passage, enter_query, present_aspect
 from annotate.models import GoldPassage
 from annotate.voting.items import titled, web_url
 from annotate.workspace import collecting
@@ -25,7 +25,7 @@ from annotate.workspace.views.board import COLOURS, read_board
 from annotate.workspace.views.gold import Verdict
 from annotate.workspace.views.queries import query_context
 from annotate.workspace.views.texts import edited, outline, shown
-from corpus.access import Access
+from corpus.access import Access, first_or_404
 from corpus.models import CollectedPage, PageFetch, Query
 from corpus.pages.services import pages_like
 from kit import htmx

@@ -92,7 +92,7 @@ class Command(VerbCommand):
             also=options["also"],
             options=dict(map(_option, options["option"])),
         )
-        for name, value in vars(found).items():
+        for name, value in found.items():
             self.stdout.write(
                 f"  {name.replace('_', ' '):14} {'unknown' if value is None else value}"
             )

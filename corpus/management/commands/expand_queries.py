@@ -1,9 +1,8 @@
 """`manage.py expand_queries SLUG`: put queries into other words, in this process."""
 
-import json
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, ExpansionMethod, ExpansionRun
@@ -12,9 +11,8 @@ from corpus.versions.services import called
 from corpus.wordings.services import CHOICES, ROLE, SETTINGS, retrievers_of, start_expansion
 from kit.errors import Refused
 from kit.management.verbs import VerbCommand
-from kit.runs.models import RunStatus
 from llm import endpoints
-from llm.ledger.accounts import budget_of
+from llm.management.asking import paid_by, tell_outcome
 
 _OPTIONS = {name: each for settings in SETTINGS.values() for name, each in settings.items()}
 
@@ -50,21 +48,12 @@ class Command(VerbCommand):
             run = _start(benchmark, options, first)
             EXPANSIONS.drive(run)
         run.refresh_from_db()
-        found = {
-            "expansion": run.pk,
-            "source": run.source.name if run.source else None,
-            "run": run.run.name if run.run else None,
-            "status": run.status,
-            "spent_usd": f"{run.spent_usd:f}",
-            "report": run.report,
-        }
-        if options["json"]:
-            self.stdout.write(json.dumps(found))
-        elif run.source:
-            words = f"{run.source.query_count} queries in other words"
-            self.stdout.write(f"{run.source.name} is done: {words}.")
-        if run.status != RunStatus.DONE:
-            raise CommandError(run.pause_reason or run.error or "The run is not finished.")
+        made, words = run.source, ""
+        if made:
+            words = f"{made.name} is done: {made.query_count} queries in other words."
+        found = {"expansion": run.pk, "source": made and made.name, "report": run.report}
+        found["run"] = run.run and run.run.name
+        tell_outcome(self, run, found, words, as_json=options["json"])
 
 
 def _start(
@@ -82,10 +71,7 @@ def _start(
         benchmark=benchmark,
         method=options["method"],
         retriever=retriever,
-        endpoint=endpoints.get(options["endpoint"]) if options["endpoint"] else first,
         name=options["name"],
-        budget_usd=budget_of(options["budget"]),
-        actor=None,
-        claimed=True,
+        **paid_by(options, first),
         **given,
     )

@@ -33,7 +33,7 @@ class Command(BaseCommand):
             limits = {name: getattr(quota, name) for name in _LIMITS}
             limits |= {name: _read(name, text) for name, text in given.items()}
             quota = set_quota(benchmark=benchmark, actor=None, **limits)
-        rows = {name: (getattr(used, name), getattr(quota, name)) for name in _LIMITS}
+        rows = {name: (used[name], getattr(quota, name)) for name in _LIMITS}
         if options["json"]:
             numbers = {
                 name: {"used": float(has), "most": None if most is None else float(most)}

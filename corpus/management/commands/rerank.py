@@ -1,10 +1,9 @@
 """`manage.py rerank SLUG`: rerank the first passages of a retrieval run, in this process."""
 
 import contextlib
-import json
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, RerankMethod, RerankRun, RetrievalRun
@@ -13,9 +12,8 @@ from corpus.tasks import RERANKINGS
 from corpus.versions.services import called
 from kit.errors import Refused
 from kit.management.verbs import VerbCommand
-from kit.runs.models import RunStatus
 from llm import endpoints
-from llm.ledger.accounts import budget_of
+from llm.management.asking import paid_by, tell_outcome
 
 _NUMBERS = {"depth": int, "document_chars": int, "weight": float, "temperature": float,
             "group_size": int, "repeats": int, "seed": int,
@@ -51,19 +49,10 @@ class Command(VerbCommand):
             run = _start(benchmark, options, first)
             RERANKINGS.drive(run)
         run.refresh_from_db()
-        found = {
-            "reranking": run.pk,
-            "run": run.run.name if run.run else None,
-            "status": run.status,
-            "spent_usd": f"{run.spent_usd:f}",
-            "report": run.report,
-        }
-        if options["json"]:
-            self.stdout.write(json.dumps(found))
-        elif run.run:
-            self.stdout.write(f"{run.run.name} is done: {run.run.query_count} queries.")
-        if run.status != RunStatus.DONE:
-            raise CommandError(run.pause_reason or run.error or "The run is not finished.")
+        made = run.run
+        words = f"{made.name} is done: {made.query_count} queries." if made else ""
+        found = {"reranking": run.pk, "run": made and made.name, "report": run.report}
+        tell_outcome(self, run, found, words, as_json=options["json"])
 
 
 def _start(
@@ -86,10 +75,7 @@ def _start(
         source=named(options["run"]),
         method=options["method"],
         second=named(options["second"]) if options["second"] else None,
-        endpoint=endpoints.get(options["endpoint"]) if options["endpoint"] else first,
         name=options["name"],
-        budget_usd=budget_of(options["budget"]),
-        actor=None,
-        claimed=True,
+        **paid_by(options, first),
         **given,
     )

@@ -10,7 +10,7 @@ from debate.tasks import HINTS
 from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
 from llm import endpoints
-from llm.ledger.accounts import budget_of
+from llm.management.asking import paid_by
 
 
 class Command(VerbCommand):
@@ -31,16 +31,8 @@ class Command(VerbCommand):
         if panel is None:
             raise CommandError(f"There is no panel {options['panel']}.")
         with endpoints.practice_if_unconfigured("agents") as first:
-            named = options["endpoint"]
-            run = start_hints(
-                panel=panel,
-                endpoint=endpoints.get(named) if named else first,
-                actor=None,
-                access=None,
-                model=options["model"],
-                budget_usd=budget_of(options["budget"]),
-                claimed=True,
-            )
+            paid = paid_by(options, first)
+            run = start_hints(panel=panel, access=None, model=options["model"], **paid)
             HINTS.drive(run)
         run.refresh_from_db()
         bare = panel.items.without_hints().count()

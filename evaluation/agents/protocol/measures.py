@@ -115,45 +115,18 @@ def first_rounds(rounds: Rounds) -> dict[str, int]:
     return first
 
 
-@dataclass(frozen=True)
-class Repeated:
-    """A document that came more than once; `weight` is its aspect's, None where it is no gold."""
-
-    docid: str
-    times: int
-    weight: float | None
-
-
-@dataclass(frozen=True)
-class Repetitions:
-    """The repetition table: what is no gold, and gold that came again and again; most first."""
-
-    other: tuple[Repeated, ...]
-    gold: tuple[Repeated, ...]
-
-    @property
-    def other_times(self) -> int:
-        """Subtotal of what is no gold."""
-        return sum(each.times for each in self.other)
-
-    @property
-    def gold_times(self) -> int:
-        """Subtotal of overused gold."""
-        return sum(each.times for each in self.gold)
-
-
-def repetitions(rounds: Rounds, weights: Mapping[str, float]) -> Repetitions:
-    """Documents that searches returned more than once; `weights` by gold document."""
+def repetitions(
+    rounds: Rounds, gold: Collection[str]
+) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """Documents that searches returned more than once, and how often, most first: the others, and
+    the gold."""
     times = Counter(docid for found in rounds.values() for docid in found)
     rows = [
-        Repeated(docid, count, weights.get(docid))
+        (docid, count)
         for docid, count in sorted(times.items(), key=lambda pair: (-pair[1], pair[0]))
         if count > 1
     ]
-    return Repetitions(
-        tuple(row for row in rows if row.weight is None),
-        tuple(row for row in rows if row.weight is not None),
-    )
+    return [row for row in rows if row[0] not in gold], [row for row in rows if row[0] in gold]
 
 
 def novelty(rounds: Rounds) -> dict[int, float | None]:
@@ -176,21 +149,13 @@ def gold_weights(aspects: Mapping[str, Aspect]) -> dict[str, float]:
     return found
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Repetitions of items: population sigma of each, their mean and maximum."""
-
-    items: int
-    mean: float | None
-    most: float | None
-
-
-def spread(repeated: Collection[Sequence[float]]) -> Spread:
-    """How much repetitions of an item differ, over items with two of them at least."""
+def spread(repeated: Collection[Sequence[float]]) -> tuple[int, float | None, float | None]:
+    """How much repetitions differ: how many items have two of them at least, the mean of their
+    population sigmas and the largest."""
     sigmas = [_sigma(each) for each in repeated if len(each) > 1]
     if not sigmas:
-        return Spread(0, None, None)
-    return Spread(len(sigmas), sum(sigmas) / len(sigmas), max(sigmas))
+        return 0, None, None
+    return len(sigmas), sum(sigmas) / len(sigmas), max(sigmas)
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,9 @@ class NewJudgeSampleSerializer(serializers.Serializer):
     """Agent runs whose answers are drawn, how many, and how many people score each."""
 
     runs = serializers.ListField(child=KeyField(), min_length=1)
-    size = serializers.IntegerField(required=False, default=SIZE)
-    seed = serializers.IntegerField(required=False, default=SEED)
-    people = serializers.IntegerField(required=False, default=PEOPLE)
+    size = serializers.IntegerField(default=SIZE)
+    seed = serializers.IntegerField(default=SEED)
+    people = serializers.IntegerField(default=PEOPLE)
 
 
 class AnswerGradeSerializer(serializers.ModelSerializer):
@@ -75,15 +75,13 @@ class NewBridgeSerializer(serializers.Serializer):
     """The other judge, how many answers it is asked about, and the seed that draws them; `swapped`
     shows it the aspects the other way round."""
 
-    mode = serializers.ChoiceField(
-        choices=JUDGE_MODES, required=False, default=JudgeMode.RUBRIC.value
-    )
-    endpoint = serializers.CharField(required=False, allow_blank=True, default="")
-    repetitions = serializers.IntegerField(required=False, default=1)
-    swapped = serializers.BooleanField(required=False, default=False)
-    budget_usd = BudgetField(required=False, default=None)
-    size = serializers.IntegerField(required=False, default=bridges.SIZE)
-    seed = serializers.IntegerField(required=False, default=bridges.SEED)
+    mode = serializers.ChoiceField(choices=JUDGE_MODES, default=JudgeMode.RUBRIC.value)
+    endpoint = serializers.CharField(allow_blank=True, default="")
+    repetitions = serializers.IntegerField(default=1)
+    swapped = serializers.BooleanField(default=False)
+    budget_usd = BudgetField(default=None)
+    size = serializers.IntegerField(default=bridges.SIZE)
+    seed = serializers.IntegerField(default=bridges.SEED)
 
 
 class Judges(ViewSetMixin, Route):

@@ -22,7 +22,7 @@ def noise_tables(*kinds: Sequence[Figures]) -> list[ReportTable]:
     pairs = [
         row
         for found in kinds
-        for one, other in combinations([each for each in found if _is_repeated(each)][:_MOST], 2)
+        for one, other in combinations([each for each in found if each.noise("quality")][:_MOST], 2)
         for row in _pair(one, other)
     ]
     header = ("run", "score", "queries", "variance within", "variance between", "must differ by")
@@ -47,10 +47,6 @@ def noise_tables(*kinds: Sequence[Figures]) -> list[ReportTable]:
         ),
         ReportTable("orders", "Whether two runs keep their order", heads, tuple(pairs), flipped),
     ]
-
-
-def _is_repeated(found: Figures) -> bool:
-    return found.noise("quality") is not None
 
 
 def _alone(each: Figures) -> list[_Row]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from django.db.models import Count, Q, QuerySet
 
+from annotate.answers.report import coefficient_row
 from annotate.grading.models import AnswerGrade, GradedAnswer, GradingSample, SampleKind
 from annotate.grading.services import PEOPLE, POINTS, SCORES, SEED, SIZE, open_sample
 from corpus.access import Access
@@ -151,11 +152,13 @@ def agreement_table(found: Beside, url: str = "") -> ReportTable:
     for measure, (name, _) in MEASURES.items():
         if found.pairs[measure]:
             rows += [
-                _row(name, f"judge and people, {weights} κ", found.kappa(measure, weights), url)
+                coefficient_row(
+                    name, f"judge and people, {weights} κ", found.kappa(measure, weights), url
+                )
                 for weights in reversed(WEIGHTS)
             ]
         if len({who for _, who in found.people[measure]}) > 1:
-            rows.append(_row(name, "people, α (interval)", found.alpha(measure), url))
+            rows.append(coefficient_row(name, "people, α (interval)", found.alpha(measure), url))
     notes = [
         f"{found.answers:,} answers that people scored blind, by the judge's rubric. Judge and "
         "people: an item is one score of one person, beside the judge's first verdict; people's "
@@ -246,16 +249,6 @@ def _mean(values: Sequence[float]) -> float:
 
 def _ends(found: Estimate) -> str:
     return "" if found.low is None else f" ({found.low:.2f} to {found.high:.2f})"
-
-
-def _row(name: str, who: str, found: Estimate, url: str) -> tuple[Cell, ...]:
-    return (
-        text(name),
-        text(who),
-        Cell(found.value, "coefficient", found.low, found.high),
-        Cell(found.n_items, url=url),
-        text(found.reason),
-    )
 
 
 def grades_of(benchmark: Benchmark) -> Iterable[AnswerGrade]:

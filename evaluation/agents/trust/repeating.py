@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from evaluation.agents.models import AnswerVerdict, JudgeRun
 from evaluation.agents.protocol.judging import TIERS
-from evaluation.agents.protocol.measures import Spread, spread
+from evaluation.agents.protocol.measures import spread
 from kit.lists.report_tables import Cell, ReportTable, text
 
 MEASURES: Final = ("completeness", "quality")
@@ -31,8 +31,9 @@ def reliability_table(items: Sequence[Sequence[AnswerVerdict]]) -> ReportTable:
     rows = []
     for name in MEASURES if items else ():
         for part, own in parts:
-            found = spread([[getattr(row, name) for row in item] for item in own])
-            rows.append((text(name), text(part), *_cells(found)))
+            count, *sigmas = spread([[getattr(row, name) for row in item] for item in own])
+            cells = (Cell(each, "coefficient") for each in sigmas)
+            rows.append((text(name), text(part), Cell(count, "number"), *cells))
     notes = (
         "Sigma is the population's, of one answer's repetitions; aim at a mean below .5. Answers "
         "with one verdict say nothing here.",
@@ -47,7 +48,7 @@ def items_table(run: JudgeRun, items: Sequence[Sequence[AnswerVerdict]]) -> Repo
     """Sigma of each item, the highest first."""
     lines = []
     for item in items:
-        sigmas = [spread([[getattr(row, name) for row in item]]).most or 0 for name in MEASURES]
+        sigmas = [spread([[getattr(row, name) for row in item]])[2] or 0 for name in MEASURES]
         lines.append((item, sigmas))
     lines.sort(key=lambda each: (-max(each[1]), each[0][0].pk))
     rows = tuple(
@@ -62,14 +63,6 @@ def items_table(run: JudgeRun, items: Sequence[Sequence[AnswerVerdict]]) -> Repo
     heads = (f"sigma of {name}" for name in MEASURES)
     return ReportTable(
         "items", "Where it differs most", ("answer", "repetitions", *heads), rows, notes
-    )
-
-
-def _cells(found: Spread) -> tuple[Cell, ...]:
-    return (
-        Cell(found.items, "number"),
-        Cell(found.mean, "coefficient"),
-        Cell(found.most, "coefficient"),
     )
 
 

@@ -7,16 +7,16 @@ from urllib.parse import urlencode
 from django import forms
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.grading.models import GradedAnswer, GradingSample, SampleKind
+from annotate.grading.models import GradingSample, SampleKind
 from annotate.grading.services import MOST_PEOPLE, PEOPLE, SIZE, close_sample
 from annotate.review.forms import SampleForm
 from annotate.review.rescoring import MAX_SIZE
-from corpus.access import Access, enter, enter_unblinded
+from corpus.access import Access, enter, enter_unblinded, first_or_404
 from corpus.models import Role
 from evaluation.agents.judging import ROLE
 from evaluation.agents.models import AgentItem, AgentRun, AgentState, JudgeRun
@@ -26,7 +26,7 @@ from evaluation.agents.trust.forms import BridgeForm
 from evaluation.agents.trust.report import tables_of
 from evaluation.agents.views import JUDGES, READERS, chosen, get_judge_run
 from kit import htmx
-from kit.lists.csvfile import table_response
+from kit.lists.csvfile import named_table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Table
 from kit.numbers import number
@@ -144,10 +144,7 @@ def judge_bridge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def judge_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
     """One table of a judge run as a file."""
     run = get_judge_run(enter_unblinded(request.user, slug, *READERS), pk)
-    for sheet in tables_of(run):
-        if sheet.name == name:
-            return table_response(f"{slug}-judge-{run.pk}-{name}.csv", sheet)
-    raise Http404("No such table.")
+    return named_table_response(f"{slug}-judge-{run.pk}", tables_of(run), name)
 
 
 @require_GET
@@ -175,10 +172,7 @@ def agent_calibration(request: HttpRequest, slug: str) -> HttpResponse:
 def agent_calibration_csv(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     """One table of it as a file."""
     access = enter_unblinded(request.user, slug, *READERS)
-    for sheet in calibration_sheets(access, request.GET):
-        if sheet.name == name:
-            return table_response(f"{slug}-agents-{name}.csv", sheet)
-    raise Http404("No such table.")
+    return named_table_response(f"{slug}-agents", calibration_sheets(access, request.GET), name)
 
 
 def calibration_sheets(access: Access, params: Any) -> list[ReportTable]:
@@ -207,12 +201,10 @@ def draw(access: Access, *, runs: list[Any], **given: int) -> GradingSample:
 
 def get_sample(access: Access, pk: int) -> GradingSample:
     """A sample of this benchmark, or 404."""
-    found = GradingSample.objects.filter(
-        benchmark=access.benchmark, kind=SampleKind.ANSWERS, pk=pk
-    ).first()
-    if found is None:
-        raise Http404("No such sample.")
-    return found
+    return first_or_404(
+        GradingSample.objects.filter(benchmark=access.benchmark, kind=SampleKind.ANSWERS, pk=pk),
+        "sample",
+    )
 
 
 def told(answers: Any) -> list[dict[str, Any]]:
@@ -220,10 +212,10 @@ def told(answers: Any) -> list[dict[str, Any]]:
     keys = [people.answer_key(each.origin) for each in answers]
     items = AgentItem.objects.select_related("run").in_bulk([item for item, _ in keys])
     return [
-        {"item": items.get(item), "round": round, "grades": _standing(answer)}
+        {
+            "item": items.get(item),
+            "round": round,
+            "grades": [each for each in answer.grades.all() if each.stands],
+        }
         for answer, (item, round) in zip(answers, keys, strict=True)
     ]
-
-
-def _standing(answer: GradedAnswer) -> list[Any]:
-    return [each for each in answer.grades.all() if each.stands]

@@ -1,20 +1,20 @@
 """`manage.py agent_board SLUG`: retriever by agent, as the screen shows it."""
 
-import csv
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from evaluation.agents import board
 from evaluation.agents.protocol.measures import GAMMA
 from evaluation.agents.reading import judges
 from evaluation.agents.trust import calibration
-from kit.lists.report_tables import as_data, csv_header, csv_rows
+from kit.lists.report_tables import as_data
+from kit.management.verbs import VerbCommand
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = "Print the tables of search agents under one judge, as CSV with a title line each."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -43,8 +43,4 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(as_data(sheets)))
             return
-        writer = csv.writer(self.stdout, lineterminator="\n")
-        for sheet in sheets:
-            self.stdout.write(f"# {sheet.title}")
-            writer.writerow(csv_header(sheet))
-            writer.writerows(csv_rows(sheet))
+        self.print_tables(sheets)

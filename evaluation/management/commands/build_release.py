@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.models import Benchmark
 from corpus.versions.services import called
@@ -12,10 +12,11 @@ from evaluation.releases.building import carry_out, fail, is_free, rebuild
 from evaluation.releases.models import Release
 from evaluation.releases.services import start_here
 from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = "Build a release of a benchmark into a folder and list its faults."
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -46,8 +47,6 @@ class Command(BaseCommand):
         folder = options["out"].resolve()
         try:
             release = self._build(options, folder)
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
         except OSError as error:
             raise CommandError(f"{folder} could not be written: {error.strerror}.") from None
         if options["json"]:

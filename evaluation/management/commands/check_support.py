@@ -7,7 +7,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from corpus.lists import is_key
 from corpus.management.named import benchmark_named
+from corpus.models import Benchmark
 from evaluation.support import report
+from evaluation.support.models import SupportSet
 from evaluation.support.services import start_support, unsaved_set
 from evaluation.tasks import SUPPORT
 from kit.lists.report_tables import as_data
@@ -35,20 +37,24 @@ class Command(VerbCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark, source = benchmark_named(options["slug"]), options["source"]
-        kind, _, number = source.partition(":")
-        of = None
-        if kind == "set":
-            key = int(number) if is_key(number) else 0
-            of = benchmark.support_sets.filter(pk=key).first()
-            if of is None:
-                raise CommandError("There is no such set of answers here.")
+        if options["report"] and not source.startswith("set:"):
+            raise CommandError("Name a set to report on: set:N.")
+        of = set_named(benchmark, source, options["per_sentence"])
         if options["report"]:
-            if of is None:
-                raise CommandError("Name a set to report on: set:N.")
             self.stdout.write(json.dumps(as_data(report.tables(report.read(of)))))
             return
         with endpoints.practice_if_unconfigured("grader") as first:
-            of = of or unsaved_set(benchmark, source, options["per_sentence"])
             run = start_support(of=of, **asking_options(options, first))
             SUPPORT.drive(run)
         tell(self, run, run.verdicts.all(), "Support run", as_json=options["json"], set=of.pk)
+
+
+def set_named(benchmark: Benchmark, source: str, per_sentence: int | None = None) -> SupportSet:
+    """The answers that SOURCE names; those of a run are not stored yet. Raises Refused."""
+    kind, _, number = source.partition(":")
+    if kind != "set":
+        return unsaved_set(benchmark, source, per_sentence)
+    found = benchmark.support_sets.filter(pk=int(number) if is_key(number) else 0).first()
+    if found is None:
+        raise CommandError("There is no such set of answers here.")
+    return found

@@ -3,17 +3,16 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from corpus.lists import is_key
 from corpus.management.named import benchmark_named
+from evaluation.management.commands.check_support import set_named
 from evaluation.support.exchange import check_limits, export_answers
 from evaluation.support.protocol.shapes import SHAPES
-from evaluation.support.services import unsaved_set
-from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Print answers as JSON lines: references, agent:N or rag:N (a run that is done), or set:N "
         "(answers that were judged or imported). What is beyond limits of the track is named by "
@@ -29,19 +28,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark, source = benchmark_named(options["slug"]), options["source"]
-        kind, _, number = source.partition(":")
-        try:
-            if kind == "set":
-                key = int(number) if is_key(number) else 0
-                of = benchmark.support_sets.filter(pk=key).first()
-                if of is None:
-                    raise CommandError("There is no such set of answers here.")
-            else:
-                of = unsaved_set(benchmark, source)
-            for words in check_limits(of, shape=options["shape"], anyway=options["anyway"]):
-                self.stderr.write(words)
-            for record in export_answers(of, shape=options["shape"]):
-                self.stdout.write(json.dumps(record, ensure_ascii=False))
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
+        of = set_named(benchmark_named(options["slug"]), options["source"])
+        for words in check_limits(of, shape=options["shape"], anyway=options["anyway"]):
+            self.stderr.write(words)
+        for record in export_answers(of, shape=options["shape"]):
+            self.stdout.write(json.dumps(record, ensure_ascii=False))

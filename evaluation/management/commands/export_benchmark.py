@@ -5,17 +5,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
 from corpus.versions.services import called
 from evaluation.releases.exporting import FORMATS, export_benchmark
 from evaluation.transfer.services import write_file
-from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Write a benchmark's texts, current gold and retrieval runs into a folder; or all of it "
         "(labels, votes, debates, calls, events, releases; people as pseudonyms) into one file, "
@@ -54,8 +54,6 @@ class Command(BaseCommand):
                 format=options["format"],
                 version=called(benchmark, name) if name else None,
             )
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
         except OSError as error:
             place = path or folder
             raise CommandError(f"{place} could not be written: {error.strerror}.") from None

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
-from corpus.management.named import benchmark_named
+from corpus.management.named import benchmark_named, numbered
 from evaluation.agents.exchange import export_traces
 from evaluation.agents.protocol.records import SHAPES
 
@@ -20,8 +20,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         runs = benchmark_named(options["slug"]).agent_runs.order_by("-pk")
-        run = runs.filter(pk=options["run"]).first() if options["run"] else runs.first()
-        if run is None:
-            raise CommandError("There is no such agent run; run_agent makes one.")
+        missing = "There is no such agent run; run_agent makes one."
+        run = numbered(runs, options["run"], missing)
         for record in export_traces(run, shape=options["shape"]):
             self.stdout.write(json.dumps(record, ensure_ascii=False))

@@ -4,17 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from corpus.management.named import benchmark_named
+from corpus.management.named import benchmark_named, numbered
 from evaluation.exporters.training import FORMATS
 from evaluation.training.exporting import export_training
-from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
 from llm.tokens import CHARACTERS
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = "Write a run's training data into a folder, with a mixture report and a card."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,16 +31,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         rows = benchmark_named(options["slug"]).training_runs.select_related("benchmark")
-        rows = rows.filter(pk=options["run"]) if options["run"] else rows.order_by("-pk")
-        run = rows.filter(status=RunStatus.DONE).first()
-        if run is None:
-            raise CommandError("There is no such run that is done (`make_training_data`).")
+        rows = rows.filter(status=RunStatus.DONE).order_by("-pk")
+        missing = "There is no such run that is done (`make_training_data`)."
+        run = numbered(rows, options["run"], missing)
         folder = options["out"].resolve()
         try:
             given = {name: options[name] for name in ("format", "tokenizer")}
             report = export_training(run=run, folder=folder, **given)
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
         except OSError as error:
             raise CommandError(f"{folder} could not be written: {error.strerror}.") from None
         if options["json"]:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from corpus.management.named import benchmark_named
+from corpus.management.named import benchmark_named, numbered
 from evaluation.rag.grading import start_grading
 from evaluation.rag.protocol.grading import PROFILES, STRICT
 from evaluation.tasks import GRADES
@@ -29,9 +29,8 @@ class Command(VerbCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         runs = benchmark_named(options["slug"]).rag_runs.order_by("-pk")
-        rag_run = runs.filter(pk=options["run"]).first() if options["run"] else runs.first()
-        if rag_run is None:
-            raise CommandError("There is no such RAG run; answer_run makes one.")
+        missing = "There is no such RAG run; answer_run makes one."
+        rag_run = numbered(runs, options["run"], missing)
         with endpoints.practice_if_unconfigured("grader") as first:
             asked = asking_options(options, first)
             run = start_grading(rag_run=rag_run, profile=options["profile"], **asked)

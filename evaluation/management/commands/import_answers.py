@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from evaluation.support.exchange import import_answers
-from kit.errors import Refused
+from kit.management.verbs import VerbCommand
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Import answers, one JSON record a line, in the shape of TREC RAG 2024 or 2025, RAGTIME or "
         "NeuCLIR. All of them or none; each fault is named by line and field."
@@ -39,8 +39,6 @@ class Command(BaseCommand):
                 )
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
         count = of.answers.count()
         odd = f", {of.blank} blank sentences left out" if of.blank else ""
         self.stdout.write(f"Set {of.pk}, {of.name}: {count} answers{odd}")

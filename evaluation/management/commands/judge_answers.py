@@ -1,11 +1,10 @@
 """`manage.py judge_answers SLUG`: let a model judge what agents answered, in this process."""
 
-import csv
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from corpus.management.named import benchmark_named
+from corpus.management.named import benchmark_named, numbered
 from corpus.models import Benchmark
 from evaluation.agents.judging import start_judging, trial_of
 from evaluation.agents.models import AgentRun, JudgeRun
@@ -14,7 +13,7 @@ from evaluation.agents.trust.bridges import SEED, SIZE, start_bridge
 from evaluation.agents.trust.report import tables_of
 from evaluation.tasks import JUDGES
 from kit.errors import Refused
-from kit.lists.report_tables import as_data, csv_header, csv_rows
+from kit.lists.report_tables import as_data
 from kit.management.verbs import VerbCommand
 from llm import endpoints
 from llm.management.asking import asking_arguments, asking_options, tell
@@ -58,11 +57,7 @@ class Command(VerbCommand):
         if options["trial"]:
             more["tiers"] = trial_of(run)
         if not options["json"]:
-            writer = csv.writer(self.stdout, lineterminator="\n")
-            for sheet in sheets:
-                self.stdout.write(f"# {sheet.title}")
-                writer.writerow(csv_header(sheet))
-                writer.writerows(csv_rows(sheet))
+            self.print_tables(sheets)
         tell(self, run, run.verdicts.all(), "Judge run", as_json=options["json"], **more)
 
 
@@ -75,10 +70,8 @@ def _start(benchmark: Benchmark, options: dict[str, Any], first: endpoints.Endpo
             raise Refused(f"There is no judge run {options['bridge_from']} here.")
         given["swapped"] = options["swapped"]
         return start_bridge(judge=judge, size=options["n"], seed=options["seed"], **given)
-    runs = benchmark.agent_runs.order_by("-pk")
     agent_run: AgentRun | None = None
     if not options["trial"]:
-        agent_run = runs.filter(pk=options["run"]).first() if options["run"] else runs.first()
-        if agent_run is None:
-            raise Refused("There is no such agent run; run_agent makes one.")
+        missing = "There is no such agent run; run_agent makes one."
+        agent_run = numbered(benchmark.agent_runs.order_by("-pk"), options["run"], missing)
     return start_judging(benchmark=benchmark, agent_run=agent_run, **given)

@@ -1,11 +1,11 @@
 """`manage.py judge_card SLUG`: the card of every judge, and files of TREC AutoJudge."""
 
-import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from evaluation.judges.cards import cards_of, table_of
@@ -13,10 +13,11 @@ from evaluation.judges.exchange import KINDS, compared_file, written
 from evaluation.judges.orders import families_table, meta_table, orders_of, without_family
 from evaluation.judges.protocol.autojudge import SHAPES
 from kit.errors import Refused
-from kit.lists.report_tables import as_data, csv_header, csv_rows
+from kit.lists.report_tables import as_data
+from kit.management.verbs import VerbCommand
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = (
         "Print the card of every judge, how alike judges order systems, and model families that "
         "both decide and are decided on, as CSV with a title line each. With --export print a file "
@@ -38,26 +39,23 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark, shape = benchmark_named(options["slug"]), options["shape"]
-        try:
-            if options["export"]:
-                judge = options["judge"]
-                for line in written(benchmark, options["export"], judge=judge, shape=shape):
-                    self.stdout.write(line)
-                return
-            if options["compare"]:
-                path = options["file"]
-                if path is None or not path.is_file():
-                    raise Refused("Name the file with --file.")
-                lines = path.read_text("utf-8", errors="replace").splitlines()
-                kind, run = options["compare"], path.stem
-                sheets = [compared_file(benchmark, kind, lines, shape=shape, run=run)]
-            else:
-                sheets = [table_of(card) for card in cards_of(benchmark)]
-                sheets += [meta_table(orders_of(benchmark)), families_table(benchmark)]
-                if options["rank"]:
-                    sheets.append(without_family(benchmark))
-        except Refused as refusal:
-            raise CommandError(refusal.message) from None
+        if options["export"]:
+            judge = options["judge"]
+            for line in written(benchmark, options["export"], judge=judge, shape=shape):
+                self.stdout.write(line)
+            return
+        if options["compare"]:
+            path = options["file"]
+            if path is None or not path.is_file():
+                raise Refused("Name the file with --file.")
+            lines = path.read_text("utf-8", errors="replace").splitlines()
+            kind, run = options["compare"], path.stem
+            sheets = [compared_file(benchmark, kind, lines, shape=shape, run=run)]
+        else:
+            sheets = [table_of(card) for card in cards_of(benchmark)]
+            sheets += [meta_table(orders_of(benchmark)), families_table(benchmark)]
+            if options["rank"]:
+                sheets.append(without_family(benchmark))
         if options["card"]:
             sheets = [each for each in sheets if each.name == options["card"]]
             if not sheets:
@@ -66,8 +64,4 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(as_data(sheets)))
             return
-        writer = csv.writer(self.stdout, lineterminator="\n")
-        for sheet in sheets:
-            self.stdout.write(f"# {sheet.title} [{sheet.name}]")
-            writer.writerow(csv_header(sheet))
-            writer.writerows(csv_rows(sheet))
+        self.print_tables(replace(each, title=f"{each.title} [{each.name}]") for each in sheets)

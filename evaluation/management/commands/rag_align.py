@@ -1,18 +1,18 @@
 """`manage.py rag_align SLUG`: generation by system and RAGAlign, as the screen shows them."""
 
-import csv
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from evaluation.rag.board import shown
 from evaluation.rag.reading import generators
-from kit.lists.report_tables import as_data, csv_header, csv_rows
+from kit.lists.report_tables import as_data
+from kit.management.verbs import VerbCommand
 
 
-class Command(BaseCommand):
+class Command(VerbCommand):
     help = "Print the tables of one generator's answers, as CSV with a title line each."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -40,12 +40,7 @@ class Command(BaseCommand):
         if options["outcome"] not in ("", found.outcome):
             outcomes = ", ".join(name for name, _ in found.outcomes)
             raise CommandError(f"The outcomes are {outcomes}.")
-        sheets = found.tables
         if options["json"]:
-            self.stdout.write(json.dumps(as_data(sheets)))
-            return
-        writer = csv.writer(self.stdout, lineterminator="\n")
-        for sheet in sheets:
-            self.stdout.write(f"# {sheet.title}")
-            writer.writerow(csv_header(sheet))
-            writer.writerows(csv_rows(sheet))
+            self.stdout.write(json.dumps(as_data(found.tables)))
+        else:
+            self.print_tables(found.tables)

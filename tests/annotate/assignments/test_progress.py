@@ -7,8 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotate.assignments.active_time import note_active
-from annotate.assignments.burn_down import pile_of_votes
-from annotate.assignments.progress import read_progress
+from annotate.assignments.progress import pile_of_votes, read_progress
 from annotate.assignments.services import assign_queries
 from annotate.models import Assignment, EscalationCase, Vote, WorkState
 from tests.annotate.voting.test_cases_decided import vote
@@ -54,8 +53,8 @@ def test_steady_work_is_forecast_with_an_interval(world) -> None:
     found = read_progress(world.benchmark)
     today = timezone.localdate()
     assert found["total"].remaining == 8
-    ends = found["outlook"]
-    low, middle, high = ((day - today).days for day in (ends.end_low, ends.end, ends.end_high))
+    ends = [found["outlook"][name] for name in ("end_low", "end", "end_high")]
+    low, middle, high = ((day - today).days for day in ends)
     assert low < 4 <= middle <= 5 < high < 10
 
 

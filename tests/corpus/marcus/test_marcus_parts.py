@@ -139,7 +139,7 @@ def test_a_chunk_is_gold_from_30_tokens_or_a_fifth_of_the_passage_on() -> None:
     words = " ".join(f"w{n}" for n in range(400))
     part = take_apart([Source(1, "p_0.txt", words)], {1: [3]}).parts[0]
     chunks = [" ".join(words.split()[a:b]) for a, b in ((0, 79), (79, 159), (159, 400))]
-    inherited = inherit(overlaps(part, chunks).overlaps)
+    inherited = inherit(overlaps(part, chunks)[0])
     assert [(c.tokens, c.carries) for c in inherited] == [
         (79, False),  # below a fifth of 400
         (80, True),
@@ -147,7 +147,7 @@ def test_a_chunk_is_gold_from_30_tokens_or_a_fifth_of_the_passage_on() -> None:
     ]
     short = take_apart([Source(1, "p_0.txt", "ten words are fewer than thirty")], {1: [3]}).parts[0]
     assert MIN_TOKENS == 30
-    assert inherit(overlaps(short, ["ten words are fewer than thirty"]).overlaps)[0].carries
+    assert inherit(overlaps(short, ["ten words are fewer than thirty"])[0])[0].carries
 
 
 @pytest.mark.slow
@@ -161,7 +161,7 @@ def test_parts_too_long_for_one_alignment_are_laid_over_their_chunks() -> None:
     assert len(words) ** 2 > MAX_CELLS
     left = [word for n, word in enumerate(words) if n % 1_000]
     chunks = [" ".join(left[:30_000]), " ".join(left[30_000:])]
-    found = {(o.key, o.chunk): o.tokens / o.of for o in overlaps(part, chunks).overlaps}
+    found = {(o.key, o.chunk): o.tokens / o.of for o in overlaps(part, chunks)[0]}
     assert found == {
         (0, 0): pytest.approx(0.999),
         (1, 0): pytest.approx(0.501),
@@ -174,7 +174,7 @@ def test_a_label_goes_to_the_best_chunk_where_none_has_enough() -> None:
     words = " ".join(f"w{n}" for n in range(100))
     part = take_apart([Source(1, "p_0.txt", words)], {1: [3]}).parts[0]
     pieces = [" ".join(words.split()[a : a + 12]) for a in range(0, 96, 12)]
-    inherited = inherit(overlaps(part, pieces).overlaps)
+    inherited = inherit(overlaps(part, pieces)[0])
     assert [c.carries for c in inherited].count(True) == 1
 
 
@@ -183,8 +183,8 @@ def test_chunks_with_text_of_no_passage_are_known() -> None:
     sources = [Source(1, "p_0", "Ferns have no seeds."), Source(2, "p_1", "Owls sleep.")]
     (part,) = take_apart(sources, {}, page_text=page).parts
     chunks = ["Ferns have no seeds. *", "Moths fly at night. Bats eat them. * Owls sleep."]
-    assert overlaps(part, chunks).beside == {1}
-    assert overlaps(part, ["Ferns have no seeds. * Owls sleep."]).beside == set()
+    assert overlaps(part, chunks)[1] == {1}
+    assert overlaps(part, ["Ferns have no seeds. * Owls sleep."])[1] == set()
 
 
 def test_a_no_is_carried_only_where_all_of_the_chunk_was_judged() -> None:

@@ -65,7 +65,7 @@ def test_imported_files_and_pages_share_the_bytes(benchmark, admin) -> None:
     query = make_query(benchmark)
     limit(benchmark, bytes=1_000)
     first = upload(benchmark, admin, 600)
-    assert used_by(benchmark).bytes == 600
+    assert used_by(benchmark)["bytes"] == 600
     with pytest.raises(Refused, match=r"1000.bytes .* has 600"):
         upload(benchmark, admin, 401)
     text = "Moths turn to the lamp. " * 25  # 600 bytes
@@ -74,7 +74,7 @@ def test_imported_files_and_pages_share_the_bytes(benchmark, admin) -> None:
     assert (ImportRun.objects.count(), CollectedPage.objects.count()) == (1, 0)
     assert first.move(RunStatus.CANCELLED)  # which leaves nothing
     collect_text(query=query, text=text, title="Moths", actor=admin)
-    assert used_by(benchmark).bytes == CollectedPage.objects.get().size
+    assert used_by(benchmark)["bytes"] == CollectedPage.objects.get().size
     check_room(make_benchmark("other"), 10**12)  # of which nobody set a limit
 
 
@@ -139,13 +139,13 @@ def test_runs_share_the_calls_and_the_money(benchmark, admin, settings, tmp_path
         assert "quota of 10 calls to models is used up" in second.pause_reason
         third = worked(run_of(benchmark, 2))
         assert (third.status, len(stub.asked)) == (RunStatus.PAUSED, 10)
-        assert used_by(benchmark).calls == Call.objects.count() == 10
+        assert used_by(benchmark)["calls"] == Call.objects.count() == 10
 
         limit(benchmark, usd=Decimal("0.02"))  # which is spent
         resume_run(run=second, actor=admin)
         second = worked(second)
         assert "quota of $0.02 for models has no room" in second.pause_reason
-        assert (len(stub.asked), used_by(benchmark).usd) == (10, Decimal("0.02"))
+        assert (len(stub.asked), used_by(benchmark)["usd"]) == (10, Decimal("0.02"))
 
         limit(benchmark)
         assert not Account.objects.exclude(quota=None).exists()
@@ -153,7 +153,7 @@ def test_runs_share_the_calls_and_the_money(benchmark, admin, settings, tmp_path
             resume_run(run=run, actor=admin)
             assert worked(run).status == RunStatus.DONE
         assert len(stub.asked) == 16
-        assert used_by(benchmark).usd == 16 * Decimal("0.002")
+        assert used_by(benchmark)["usd"] == 16 * Decimal("0.002")
 
 
 @pytest.mark.django_db
@@ -212,11 +212,11 @@ def test_calls_of_a_month_and_in_flight_are_limited_over_all_runs(
         most = Decimal("0.012") + (Call.objects.latest("pk").bound_usd or 0)
         most = most.quantize(Decimal("0.01"), ROUND_UP)
         limit(benchmark, usd_month=most)
-        assert used_by(benchmark).usd_month == Decimal("0.012")
+        assert used_by(benchmark)["usd_month"] == Decimal("0.012")
         third = worked(run_of(benchmark, 5))
         assert third.status == RunStatus.PAUSED
         assert 12 < len(stub.asked) < 22
-        assert used_by(benchmark).usd_month <= most
+        assert used_by(benchmark)["usd_month"] <= most
         assert f"quota of ${most} a month for models has no room" in third.pause_reason
         Quota.objects.update(month="2026-01-01")  # a new month begins
         resume_run(run=third, actor=None)

@@ -85,7 +85,7 @@ def test_nothing_is_said_in_words(client: Client, benchmark) -> None:
 def test_the_palette_explains_terms(client, benchmark) -> None:
     assert 'href="/glossary/#hole"' in found(client, benchmark, "annotator", "hole")
     page = one_line(client.get("/glossary/"))
-    parts = [each.section for each in terms().values()]
+    parts = [each["section"] for each in terms().values()]
     assert len(set(parts)) == len(list(groupby(parts))), "a term stands twice"
     assert '<dt id="hole">hole</dt><dd>A relevant passage that the original gold lacks</dd>' in page
     # A screen that uses the term leads there.

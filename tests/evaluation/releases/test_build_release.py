@@ -21,7 +21,7 @@ def run(*arguments: str) -> str:
     command.stdout = (out := StringIO())
     parser = command.create_parser("manage.py", "build_release")
     options = vars(parser.parse_args(list(arguments)))
-    command.handle(**options)
+    command.execute(**options | {"skip_checks": True})
     return out.getvalue()
 
 

@@ -161,7 +161,7 @@ def test_nobody_votes_on_what_an_expert_decided_there(sides: SimpleNamespace) ->
     case.refresh_from_db()
     label = Judgment.objects.get(query=sides.a.query)
     assert (case.status, case.label, case.judgment) == ("closed", 0, label)
-    assert assessors([label])[label.pk].person == expert.pk
+    assert assessors([label])[label.pk]["person"] == expert.pk
 
 
 def test_labels_of_a_panel_become_no_label_of_voters(sides: SimpleNamespace) -> None:
