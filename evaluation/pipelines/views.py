@@ -157,10 +157,11 @@ def tables_of(access: Access, version: CorpusVersion | None) -> list[ReportTable
 def means_of(run: PipelineRun | RerankRun) -> ReportTable:
     """A pipeline's steps, or a reranking, beside the retriever alone and the oracle, as far as they
     were scored."""
-    is_rerank = isinstance(run, RerankRun)
     ranked = run.source if isinstance(run, RerankRun) else run.retriever
     sheet = sheets.latest(run.benchmark, stored(run.benchmark, ranked.corpus_version_id))
-    return grid.rerank_means(run, sheet) if is_rerank else grid.pipeline_means(run, sheet)
+    if isinstance(run, RerankRun):
+        return grid.rerank_means(run, sheet)
+    return grid.pipeline_means(run, sheet)
 
 
 def _step(access: Access, step: dict[str, Any]) -> dict[str, Any]:

@@ -96,8 +96,8 @@ def texts_of(run: RagRun, rows: Sequence[RagAnswer]) -> Texts:
         asked[row.source.corpus_version_id, row.query.domain_id] |= set(row.passages)
     found: Texts = {}
     for (version, domain), pids in asked.items():
-        rows = passages_of(run.benchmark, version).with_text().filter(domain=domain, pid__in=pids)
-        found[version, domain] = {pid: text or "" for pid, text in rows.values_list("pid", "text")}
+        known = passages_of(run.benchmark, version).with_text().filter(domain=domain, pid__in=pids)
+        found[version, domain] = {pid: text or "" for pid, text in known.values_list("pid", "text")}
     return found
 
 

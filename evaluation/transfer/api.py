@@ -108,8 +108,12 @@ class Transfers(ViewSetMixin, Route):
         """Sending a file to make a new benchmark of it, for staff; `report` names it at the end."""
         access = enter_maker(self.person(), slug)
         given = self.read(ImportFileSerializer)
-        whose = {"benchmark": access.benchmark, "actor": access.user}
-        run = verbs.start_import(upload=given["file"], slug=given["slug"], **whose)
+        run = verbs.start_import(
+            benchmark=access.benchmark,
+            upload=given["file"],
+            slug=given["slug"],
+            actor=access.user,
+        )
         return Response(TransferSerializer(run).data, status=202)
 
     @extend_schema(responses=PseudonymSerializer(many=True))

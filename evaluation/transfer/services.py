@@ -210,8 +210,13 @@ def choose(*, conflict: MergeConflict, choice: str, actor: User) -> None:
             if label.source == Source.EXPERT and label.status == Status.STANDING:
                 close_by_verdict(verdict=label, actor=actor)
         told = {name: getattr(conflict, name) for name in ("kind", "ours", "theirs")}
-        event = {"target": conflict, "scope": f"{scope}#merges", "data": told | {"choice": choice}}
-        audit.record(actor=actor, verb="choose in conflict", **event)
+        audit.record(
+            actor=actor,
+            verb="choose in conflict",
+            target=conflict,
+            scope=f"{scope}#merges",
+            data=told | {"choice": choice},
+        )
 
 
 def sweep() -> None:
@@ -340,8 +345,10 @@ def _write(run: Transfer, path: Path, step: Step) -> dict[str, Any]:
 
 def _merge(run: Transfer, path: Path, step: Step) -> dict[str, Any]:
     actor = User.objects.filter(pk=run.made.get("apply") or 0).first()
-    about = {"benchmark": run.benchmark, "is_trial": "apply" not in run.made}
-    report = merge_file(path=path, actor=actor, step=step, **about)
+    is_trial = "apply" not in run.made
+    report = merge_file(
+        benchmark=run.benchmark, path=path, actor=actor, is_trial=is_trial, step=step
+    )
     return {"report": report, "digest": report["digest"]}
 
 
