@@ -19,7 +19,7 @@ from evaluation.transfer.claims import claim, strangers
 from evaluation.transfer.models import Choice, MergeConflict, Transfer, TransferKind
 from evaluation.transfer.views import (
     RUNS,
-    enter_maker,
+    enter_as_staff,
     get_conflict,
     get_transfer,
     members,
@@ -106,7 +106,7 @@ class Transfers(ViewSetMixin, Route):
     )
     def create_of(self, request: Request, slug: str) -> Response:
         """Sending a file to make a new benchmark of it, for staff; `report` names it at the end."""
-        access = enter_maker(self.person(), slug)
+        access = enter_as_staff(self.person(), slug)
         given = self.read(ImportFileSerializer)
         run = verbs.start_import(
             benchmark=access.benchmark,
@@ -125,7 +125,7 @@ class Transfers(ViewSetMixin, Route):
     @extend_schema(request=PseudonymSerializer, responses=PseudonymSerializer)
     def claim(self, request: Request, slug: str) -> Response:
         """Saying who a pseudonym is: what stands under it becomes theirs, and nothing undoes it."""
-        access, given = self.access(), self.read(PseudonymSerializer)
+        access, given = enter_as_staff(self.person(), slug), self.read(PseudonymSerializer)
         about = {"pseudonym": given["pseudonym"], "benchmark": access.benchmark}
         person = members(access).filter(username=given["username"]).first()
         rows = claim(**about, person=person, actor=access.user)

@@ -53,8 +53,9 @@ _APART: Final[tuple[tuple[type[models.Model], tuple[str, ...]], ...]] = (
 def claim(*, benchmark: Benchmark, pseudonym: str, person: User | None, actor: User | None) -> int:
     """Say who a pseudonym of a file is: what stands under it here becomes theirs; how many rows.
 
-    Nothing undoes it. Raises Refused where nothing stands under it, for who is no member, and where
-    both had a part in one decision.
+    Nothing undoes it, and who writes a file can write decisions into it: it is for staff. Raises
+    Refused where nothing stands under it, for who is no member, and where both had a part in one
+    decision.
     """
     refuse_archived(benchmark)
     with transaction.atomic():

@@ -98,7 +98,7 @@ def transfer_merge(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def transfer_import(request: HttpRequest, slug: str) -> HttpResponse:
     """Send a file, to make a new benchmark of it."""
-    access = enter_maker(request.user, slug)
+    access = enter_as_staff(request.user, slug)
     form = ImportForm(request.POST, request.FILES, auto_id="import_%s")
     return _take_in(request, access, verbs.start_import, import_form=form)
 
@@ -106,7 +106,7 @@ def transfer_import(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def transfer_claim(request: HttpRequest, slug: str) -> HttpResponse:
     """Say who a pseudonym is."""
-    access = enter(request.user, slug, Role.ADMIN)
+    access = enter_as_staff(request.user, slug)
     form = ClaimForm(request.POST, access=access)
     if rows := htmx.submit(form, claim, benchmark=access.benchmark, actor=access.user):
         messages.success(request, f"{rows:,} rows name {form.cleaned_data['person']} now.")
@@ -130,7 +130,7 @@ def _page(request: HttpRequest, access: Access, **form: forms.Form) -> HttpRespo
         "access": access,
         "form": MergeForm(),
         "import_form": ImportForm(auto_id="import_%s") if access.user.is_staff else None,
-        "claim_form": ClaimForm(access=access),
+        "claim_form": ClaimForm(access=access) if access.user.is_staff else None,
         "names": [(each, name(each.pk)) for each in members(access)],
         "table": TRANSFERS.read(rows, request.GET),
         "conflicts": conflicts[:200],
@@ -148,11 +148,11 @@ def members(access: Access) -> QuerySet[User]:
     return User.objects.filter(memberships__in=places, is_active=True).order_by("username")
 
 
-def enter_maker(user: User | AnonymousUser, slug: str) -> Access:
-    """An admin who may create benchmarks; raises PermissionDenied for others."""
+def enter_as_staff(user: User | AnonymousUser, slug: str) -> Access:
+    """An admin who is staff of the site; raises PermissionDenied for others."""
     access = enter(user, slug, Role.ADMIN)
     if not (isinstance(user, User) and user.is_staff):
-        raise PermissionDenied("Only staff may create benchmarks.")
+        raise PermissionDenied("This is for staff of the site.")
     return access
 
 

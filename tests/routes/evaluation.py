@@ -69,7 +69,7 @@ ROWS: list[tuple[str, Row]] = [
     ("transfer-merge", post(ADMIN, 422)),
     # Of admins those who may create benchmarks.
     ("transfer-import", post((), special={"admin": 403})),
-    ("transfer-people", post(ADMIN, 422)),
+    ("transfer-people", post((), special={"admin": 403})),
     ("transfer", get(ADMIN)),
     ("transfer-file", get(ADMIN, 404)),
     ("transfer-cancel", post(ADMIN)),
@@ -277,7 +277,7 @@ ROWS: list[tuple[str, Row]] = [
     ("api-transfer-merge", post(ADMIN, 400)),
     ("api-transfer-import", post((), special={"admin": 403})),
     ("api-transfer-people", get(ADMIN)),
-    ("api-transfer-people", post(ADMIN, 400)),
+    ("api-transfer-people", post((), special={"admin": 403})),
     ("api-transfer", get(ADMIN)),
     ("api-transfer-file", get(ADMIN, 404)),
     ("api-transfer-cancel", post(ADMIN, 200)),
