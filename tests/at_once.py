@@ -16,7 +16,7 @@ def at_once(first: Callable[[], Any], second: Callable[[], Any]) -> Any:
 
     def later() -> None:
         try:
-            assert begun.wait(60), "the first has not begun"
+            assert begun.wait(240), "the first has not begun"
             answers.append(second())
         except Exception as error:
             answers.append(error)
@@ -29,7 +29,7 @@ def at_once(first: Callable[[], Any], second: Callable[[], Any]) -> Any:
         first()
         begun.set()
         other.join(0.2)  # it waits for us, or has decided by what it cannot know yet
-    other.join(60)
+    other.join(240)
     assert answers, f"the second has not ended: {other}"
     (answer,) = answers
     return answer

@@ -51,7 +51,7 @@ def _vote(
     start: threading.Barrier,
 ) -> None:
     parts = urllib.parse.urlsplit(url)
-    link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=120)
+    link = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=240)
     chance = Random(number)
 
     def ask(method: str, path: str, body: Any = None) -> tuple[int, Any]:

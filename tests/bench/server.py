@@ -105,7 +105,7 @@ def _process(
     finally:
         process.terminate()
         try:
-            process.wait(30)
+            process.wait(240)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -182,7 +182,7 @@ def site(name: str, server: str, cases: int, reveal: str) -> Iterator[Site]:
             yield Site(f"http://127.0.0.1:{port}", tokens, setting, process, address)
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(240)
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def read_books(
     rows = database.rows("SELECT id, key, status, text, owner, model, request FROM llm_call")
     calls = [Call(*row[:5], question(row[5], row[6])) for row in rows]
     paid: dict[str, list[str | None]] = defaultdict(list)
-    with closing(sqlite3.connect(bill, timeout=60)) as link:
+    with closing(sqlite3.connect(bill, timeout=240)) as link:
         for asked, answer in link.execute("SELECT question, answer FROM payment"):
             paid[asked].append(answer)
     return Books(calls, paid, handed, killed)

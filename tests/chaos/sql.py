@@ -63,7 +63,7 @@ class Database:
     def _open(self) -> Any:
         if self.is_sqlite:
             path = self.url.removeprefix("sqlite:///")
-            return sqlite3.connect(path, timeout=60, isolation_level=None)
+            return sqlite3.connect(path, timeout=240, isolation_level=None)
         return psycopg.connect(self.url, autocommit=True)
 
 

@@ -55,7 +55,7 @@ def post(stub: Stub, asked: dict[str, Any], path: str = "chat/completions") -> t
     headers = {"Content-Type": "application/json"}
     try:
         request = urllib.request.Request(f"{stub.url}/{path}", data, headers)
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=240) as answer:
             return answer.status, answer.headers, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.headers, error.read().decode()
@@ -92,7 +92,7 @@ def test_logprobs_embeddings_and_models(start: Start) -> None:
     assert answer["choices"][0]["logprobs"]["content"]
     vectors = json.loads(post(stub, {"model": "e", "input": ["a", "b"]}, "embeddings")[2])["data"]
     assert [vector["index"] for vector in vectors] == [0, 1]
-    with urllib.request.urlopen(f"{stub.url}/models", timeout=60) as models:
+    with urllib.request.urlopen(f"{stub.url}/models", timeout=240) as models:
         assert json.load(models)["object"] == "list"
     assert stub.rows("SELECT count(*) FROM payment") == [(2,)]
 
@@ -162,7 +162,7 @@ def test_held_answers_are_charged_before_they_are_given(start: Start) -> None:
     wait_until(lambda: stub.held == 1)
     assert stub.rows("SELECT count(*), sum(delivered) FROM payment") == [(1, 0)]
     stub.release()
-    asking.join(60)
+    asking.join(240)
     wait_until(lambda: stub.rows("SELECT sum(delivered) FROM payment") == [(1,)])
 
 
@@ -180,7 +180,7 @@ def test_no_more_answers_are_given_than_are_allowed(start: Start) -> None:
     wait_until(lambda: stub.rows(delivered) == [(3,)] and stub.held == 2)
     stub.allow(None)
     for thread in asking:
-        thread.join(60)
+        thread.join(240)
     wait_until(lambda: stub.rows(delivered) == [(5,)])
     assert not stub.is_dry
 

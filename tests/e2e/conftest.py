@@ -19,7 +19,7 @@ from kit.runs.models import OVER, TrackedRun
 from tests import migrated
 from tests.bench.server import Assay, running_assay
 
-expect.set_options(timeout=60_000)
+expect.set_options(timeout=240_000)
 LOOKS = {
     "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},

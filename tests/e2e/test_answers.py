@@ -61,7 +61,7 @@ def test_answers_are_written_generated_and_compared_by_keyboard(enter, axe) -> N
     shoot(admin, "run-new")
     assert axe(admin) == []
     admin.get_by_role("button", name="Start writing").click()
-    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=60_000)
+    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=240_000)
     admin.reload()
     shoot(admin, "run")
     assert axe(admin) == []

@@ -73,7 +73,7 @@ def test_violations_are_decided_and_the_report_is_read_by_keys(page: Page, look_
     look_at()
     page.keyboard.press("Control+Enter")
     page.wait_for_url(re.compile(r"/cleaning/\d+/$"))
-    expect(page.get_by_role("link", name=re.compile("Decide"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("link", name=re.compile("Decide"))).to_be_visible(timeout=240_000)
     look_at()
 
     press(page, "l", "/pages/")
@@ -98,7 +98,7 @@ def test_violations_are_decided_and_the_report_is_read_by_keys(page: Page, look_
             break
         page.keyboard.press("123"[number % 3])
         page.wait_for_url(lambda url, before=before: url != before)
-    expect(page.locator("#live .tag.good")).to_contain_text("done", timeout=60_000)
+    expect(page.locator("#live .tag.good")).to_contain_text("done", timeout=240_000)
     look_at()
 
     press(page, "v", "/violations/$")
@@ -127,14 +127,14 @@ def test_a_version_is_searched_compared_taken_up_and_given_back(page: Page, look
     page.get_by_label("Name of the new version").fill("tidied here")
     page.keyboard.press("Control+Enter")
     page.wait_for_url(re.compile(r"/cleaning/\d+/$"))
-    expect(page.locator("#live .tag.good")).to_contain_text("done", timeout=60_000)
+    expect(page.locator("#live .tag.good")).to_contain_text("done", timeout=240_000)
 
     press(page, "o", r"/versions/\d+/$")
     look_at()
     press(page, "f", "/search/$")
     page.keyboard.press("/")
     page.keyboard.type("leaf")
-    expect(page.locator("article.passage").first).to_be_visible(timeout=60_000)
+    expect(page.locator("article.passage").first).to_be_visible(timeout=240_000)
     page.wait_for_url(re.compile(r"q=leaf"))
     page.wait_for_load_state("networkidle")  # a list that is swapped would swallow the click
     asked: list[str] = []

@@ -109,7 +109,7 @@ def collect(page: Page, address: str, number: int) -> None:
     press(page, "p")
     page.keyboard.type(address)
     go(page, "Control+Enter")
-    expect(page.locator("#pages > article a")).to_have_count(number, timeout=60_000)
+    expect(page.locator("#pages > article a")).to_have_count(number, timeout=240_000)
     page.evaluate("document.activeElement.blur()")
     go(page, "o")
     press(page, "t")

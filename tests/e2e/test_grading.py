@@ -14,7 +14,7 @@ pytestmark = pytest.mark.e2e
 def judge(admin: Page, run: str) -> None:
     admin.goto(run)
     admin.get_by_role("button", name="Judge its answers").click()
-    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=60_000)
+    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=240_000)
     admin.reload()
 
 
@@ -32,7 +32,7 @@ def test_answers_of_an_agent_are_scored_by_one_digit_each(enter, axe) -> None:  
     admin = enter("admin", "light").page
     admin.goto(f"{HOME}agents/new/")
     admin.get_by_role("button", name="Start").click()
-    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=60_000)
+    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=240_000)
     judge(admin, admin.url)
     admin.get_by_text("Bridge to another judge").click()
     assert axe(admin) == []

@@ -134,7 +134,7 @@ def debate(page: Page) -> dict[str, int]:
     page.get_by_label("Budget in USD").fill("5")
     expect(page.locator("#forecast")).to_contain_text("the budget of 5.00 $ should be enough")
     page.get_by_role("button", name="Start the run").click()
-    expect(page.get_by_text("72 of 72 pairs")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("72 of 72 pairs")).to_be_visible(timeout=240_000)
     expect(page.locator("#live .tag.good").first).to_have_text("done")
     text = page.locator("#live .sheet").first.inner_text()
     names = ("Agreed in round 1", "Agreed in round 2", "Disputed")
@@ -196,7 +196,7 @@ def build_release(page: Page, tmp_path: Path) -> Path:
     """Build a draft, see its faults, and unpack what is downloaded."""
     open_page(page, "Results", "Releases")
     page.get_by_role("button", name="Build the release").click()
-    expect(page.get_by_role("heading", name="Known faults")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Known faults")).to_be_visible(timeout=240_000)
     expect(page.get_by_text(re.compile("practice", re.IGNORECASE)).first).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download all").click()

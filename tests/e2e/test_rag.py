@@ -16,10 +16,10 @@ def test_answers_are_written_graded_and_their_citations_checked(enter, axe) -> N
     expect(admin.locator("#forecast")).to_contain_text("Calls")
     assert axe(admin) == []
     admin.get_by_role("button", name="Start").click()
-    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=60_000)
+    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=240_000)
     admin.reload()
     admin.get_by_role("button", name="Grade its answers").click()
-    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=60_000)
+    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=240_000)
     admin.goto(f"{HOME}rag-board/")
     expect(admin.get_by_role("heading", name="RAG board")).to_be_visible()
 
@@ -30,7 +30,7 @@ def test_answers_are_written_graded_and_their_citations_checked(enter, axe) -> N
     expect(admin.locator("#forecast")).to_contain_text("about")
     assert axe(admin) == []
     admin.get_by_role("button", name="Start").click()
-    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=60_000)
+    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=240_000)
     admin.reload()
     assert axe(admin) == []
     admin.get_by_role("link", name="What it came to").click()
@@ -38,7 +38,7 @@ def test_answers_are_written_graded_and_their_citations_checked(enter, axe) -> N
     admin.get_by_text("Ask another judge").click()
     admin.locator("form[action$='/judge/'] [name=temperature]").fill("1")
     admin.get_by_role("button", name="Judge the citations").click()
-    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=60_000)
+    expect(admin.locator("#live .tag").first).to_have_text("done", timeout=240_000)
     admin.reload()
     admin.get_by_role("link", name="What it came to").click()
     expect(admin.get_by_role("heading", name="Who agrees")).to_be_visible()

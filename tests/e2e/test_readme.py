@@ -58,7 +58,7 @@ def test_the_ten_minutes_of_the_readme(demo: Assay, enter: Callable[[str], Page]
     assert "*Vote*: eighteen disputes wait" in text
     admin = enter("admin")
     admin.goto(f"{HOME}debates/1/")
-    expect(admin.get_by_text("72 of 72 pairs")).to_be_visible(timeout=60_000)
+    expect(admin.get_by_text("72 of 72 pairs")).to_be_visible(timeout=240_000)
 
     first = enter("annotator-1")
     click(first, "Garden & weather", "My work", "Vote")

@@ -119,11 +119,11 @@ def finished_run(browser: Browser, assay: Assay, session_of: Callable[[str], dic
     context = browser.new_context(base_url=assay.url, storage_state=session_of("admin"))
     page = context.new_page()
     page.goto(f"{HOME}debates/1/")
-    expect(page.get_by_text("72 of 72 pairs")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("72 of 72 pairs")).to_be_visible(timeout=240_000)
     for path in ("leaderboard/", "passages/?q=leaf"):
         page.goto(f"{HOME}{path}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        expect(page.locator("progress")).to_have_count(0, timeout=60_000)
+        expect(page.locator("progress")).to_have_count(0, timeout=240_000)
     context.close()
 
 

@@ -308,7 +308,7 @@ def test_server_that_restarts_is_waited_for(browser: Browser, tmp_path: Path) ->
     page.keyboard.type(", typed while the server was away")
     expect(page.locator("#saved")).to_have_text("Not saved. Trying again")
     with running_assay(tmp_path, port=port, demo=True):
-        expect(page.locator("#saved")).to_have_attribute("data-state", "saved", timeout=60_000)
+        expect(page.locator("#saved")).to_have_attribute("data-state", "saved", timeout=240_000)
         page.reload()
         expect(field(page)).to_have_value("Typed before, typed while the server was away")
     context.close()
@@ -317,7 +317,7 @@ def test_server_that_restarts_is_waited_for(browser: Browser, tmp_path: Path) ->
 def test_time_at_work_is_counted_while_the_page_is_used(day: Day) -> None:
     page = day.enter("expert-3")
     page.goto(day.url("weather-3"))
-    with page.expect_response(re.compile(r"/time/$"), timeout=60_000) as told:
+    with page.expect_response(re.compile(r"/time/$"), timeout=240_000) as told:
         page.keyboard.press("Shift")
     assert told.value.status == 204
     body = parse_qs(told.value.request.post_data or "")

@@ -50,7 +50,7 @@ def run(data: Path, *arguments: str) -> tuple[str, int, set[str]]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=240,
     )
     printed, _, last = done.stdout.rstrip().rpartition("\n")
     code, modules = json.loads(last)

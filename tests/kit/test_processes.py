@@ -43,7 +43,7 @@ def test_killed_child_is_started_again(tmp_path: Path) -> None:
         wait_until(lambda: len(pids(file)) == 2, saw=lambda: pids(file))
     finally:
         supervisor.terminate()
-        supervisor.wait(60)
+        supervisor.wait(240)
     assert not alive(pids(file)[1])
 
 
@@ -51,7 +51,7 @@ def test_ctrl_c_ends_every_child(tmp_path: Path) -> None:
     file = tmp_path / "pids"
     supervisor = supervise(file)
     supervisor.send_signal(signal.SIGINT)
-    assert supervisor.wait(60) == 0
+    assert supervisor.wait(240) == 0
     assert not alive(pids(file)[0])
 
 
@@ -59,5 +59,5 @@ def test_no_child_outlives_a_killed_supervisor(tmp_path: Path) -> None:
     file = tmp_path / "pids"
     supervisor = supervise(file)
     supervisor.kill()
-    supervisor.wait(60)
+    supervisor.wait(240)
     wait_until(lambda: not alive(pids(file)[0]), saw=lambda: pids(file))

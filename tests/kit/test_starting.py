@@ -25,7 +25,7 @@ def start(data: Path, *options: str, **environment: str) -> subprocess.Completed
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=240,
     )
 
 
@@ -100,7 +100,7 @@ def test_ctrl_c_at_any_moment_leaves_a_folder_that_starts(tmp_path: Path, tenths
         process.wait(tenths / 10)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGINT)
-    said = process.communicate(timeout=120)[0]
+    said = process.communicate(timeout=240)[0]
     assert "Traceback" not in said
     assert not processes_of(tmp_path)
     with running_assay(tmp_path) as assay:
@@ -115,7 +115,7 @@ def in_python(code: str, data: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=240,
     )
 
 

@@ -20,7 +20,7 @@ class Application:
             self.most = max(self.most, self.at_once)
         if environ.get("waits"):
             self.begun.set()
-            assert self.let_go.wait(60)
+            assert self.let_go.wait(240)
         if environ.get("fails"):
             self.at_once -= 1
             raise ZeroDivisionError
@@ -42,7 +42,7 @@ def test_short_requests_are_answered_one_at_a_time(monkeypatch) -> None:
     application = Application()
     turns = Turns(application)
     for each in [ask(turns) for _ in range(20)]:
-        each.join(60)
+        each.join(240)
     assert (application.most, application.answered) == (1, 20)
 
 
@@ -50,12 +50,12 @@ def test_nobody_waits_for_a_long_one() -> None:
     application = Application()
     turns = Turns(application)
     long = ask(turns, waits=True)
-    assert application.begun.wait(60)
+    assert application.begun.wait(240)
     for each in [ask(turns) for _ in range(5)]:
-        each.join(60)
+        each.join(240)
     assert (application.answered, long.is_alive()) == (5, True)
     application.let_go.set()
-    long.join(60)
+    long.join(240)
     assert application.answered == 6
 
 
@@ -66,5 +66,5 @@ def test_a_request_that_fails_gives_its_turn_back(monkeypatch) -> None:
     with pytest.raises(ZeroDivisionError):
         turns({"fails": True}, None)
     after = ask(turns)
-    after.join(30)
+    after.join(240)
     assert application.answered == 1

@@ -86,7 +86,7 @@ def test_of_writers_at_the_same_moment_exactly_one_wins(aspect) -> None:
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(60)
+        writer.join(240)
         assert not writer.is_alive(), outcomes
     stored = Aspect.objects.get()
     assert stored.version == 2

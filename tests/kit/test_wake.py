@@ -55,7 +55,7 @@ def test_polling_goes_on_looking_while_the_broker_is_away(
     wait_until(lambda: len(looks) > 1 or not poller.is_alive(), saw=lambda: looks)
     assert poller.is_alive()
     poller.stop()
-    poller.join(60)
+    poller.join(240)
     assert not poller.is_alive()
 
 

@@ -161,4 +161,4 @@ def looping() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
         yield lambda work: asyncio.run_coroutine_threadsafe(work, loop).result(60)
     finally:
         loop.call_soon_threadsafe(stopped.set)
-        thread.join(60)
+        thread.join(240)

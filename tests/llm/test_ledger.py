@@ -220,9 +220,9 @@ def test_workers_at_the_same_key_are_all_written_down_and_one_answer_stands() ->
 
     def work(number: int) -> None:
         try:
-            together.wait(60)
+            together.wait(240)
             (call_id,) = intend(ask())
-            together.wait(60)
+            together.wait(240)
             replies.append(settle(call_id, Reply(f"answer {number}", USAGE, 1.0)))
         finally:
             connections.close_all()

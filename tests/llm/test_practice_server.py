@@ -195,7 +195,7 @@ def test_command_prints_its_address_and_stops_on_sigterm() -> None:
         with client_package().OpenAI(base_url=url, api_key="none") as client:
             assert [model.id for model in client.models.list()] == ["practice-1"]
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=240) == 0
 
 
 def look(url: str) -> None:

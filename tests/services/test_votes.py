@@ -42,7 +42,7 @@ def web(world) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(240)
 
 
 def test_people_in_two_tabs_fill_every_case_and_none_twice(world, web) -> None:

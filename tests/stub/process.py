@@ -60,15 +60,15 @@ class Stub:
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Ask the bill."""
-        with closing(sqlite3.connect(self.bill, timeout=60)) as link:
+        with closing(sqlite3.connect(self.bill, timeout=240)) as link:
             return link.execute(sql, values).fetchall()
 
     def _state(self) -> dict[str, Any]:
-        with urllib.request.urlopen(self._address("state"), timeout=60) as answer:
+        with urllib.request.urlopen(self._address("state"), timeout=240) as answer:
             return json.load(answer)
 
     def _control(self, verb: str, data: bytes = b"") -> None:
-        urllib.request.urlopen(self._address(verb), data=data, timeout=60).close()
+        urllib.request.urlopen(self._address(verb), data=data, timeout=240).close()
 
     def _address(self, verb: str) -> str:
         return f"{self.url.removesuffix('/v1')}/control/{verb}"

@@ -305,7 +305,7 @@ def test_an_endpoint_that_refuses_ends_in_words(world, settings) -> None:
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        assert ready.wait(60), "the stub has not begun"
+        assert ready.wait(240), "the stub has not begun"
         settings.OPENAI_BASE_URL = found["endpoint"].base_url
         settings.OPENAI_API_KEY = "sk-secret"
         failed = compute(world, "embeddings")

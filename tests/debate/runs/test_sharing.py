@@ -103,7 +103,7 @@ def together(run: DebateRun, meanwhile: Callable[[], None] = lambda: None) -> No
         each.start()
     meanwhile()
     for each in workers:
-        each.join(120)
+        each.join(240)
         assert not each.is_alive()
 
 
@@ -283,7 +283,7 @@ def test_a_helper_whose_leader_died_leads(settings) -> None:
         helper = threading.Thread(target=lambda: (run_debates(run.pk), connection.close()))
         helper.start()
         lose_the_leader()
-        helper.join(60)
+        helper.join(240)
     assert (again(run).status, again(run).done, again(run).fence) == (RunStatus.DONE, 10, 2)
 
 

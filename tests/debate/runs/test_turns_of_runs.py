@@ -117,6 +117,6 @@ def test_one_run_too_many_stays_due_and_leaves_its_thread_free(settings) -> None
     runs[-1].refresh_from_db()
     assert (runs[-1].status, runs[-1].fence) == (RunStatus.QUEUED, 0)
     for drive in drives:
-        drive.join(60)
+        drive.join(240)
     run_debates(runs[-1].pk)
     assert set(DebateRun.objects.values_list("status", flat=True)) == {RunStatus.DONE}

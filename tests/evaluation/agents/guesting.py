@@ -31,11 +31,11 @@ class Guest:
         content = body if isinstance(body, str | bytes) else json.dumps(body)
         address = f"{self.url}/api/guest/{tool}/"
         headers = self.headers | {"Content-Type": "application/json"}
-        return httpx2.post(address, content=content, headers=headers, timeout=60, **options)
+        return httpx2.post(address, content=content, headers=headers, timeout=240, **options)
 
     def task(self) -> httpx2.Response:
         """What it is to do."""
-        return httpx2.get(f"{self.url}/api/guest/task/", headers=self.headers, timeout=60)
+        return httpx2.get(f"{self.url}/api/guest/task/", headers=self.headers, timeout=240)
 
     def search(self, query: str) -> Any:
         """What a search gives."""
@@ -51,7 +51,7 @@ class Guest:
         from mcp.client.streamable_http import streamable_http_client
 
         async def talk() -> list[Any]:
-            async with httpx2.AsyncClient(headers=self.headers, timeout=60) as http:
+            async with httpx2.AsyncClient(headers=self.headers, timeout=240) as http:
                 transport = streamable_http_client(f"{self.url}/api/guest/mcp/", http_client=http)
                 async with Client(transport, mode=mode) as client:
                     tools = (await client.list_tools()).tools
