@@ -179,11 +179,11 @@ def _agreement() -> Worked:
     found: Worked = {
         "6.9 balanced accuracy": compared.labelled.balanced.value,
         "6.9 escalated": compared.escalation.value,
-        "6.10 spurious, round 1": cohort[0].spurious_of_agreements.value,
-        "6.10 persistence, round 2": cohort[1].persistence.value,
-        "6.10 same label, round 2": cohort[1].same.value,
-        "6.10 spurious of agreements, round 2": cohort[1].spurious_of_agreements.value,
-        "6.10 spurious of the cohort, round 2": cohort[1].spurious_of_cohort.value,
+        "6.10 spurious, round 1": cohort[1][2].value,
+        "6.10 persistence, round 2": cohort[2][0].value,
+        "6.10 same label, round 2": cohort[2][1].value,
+        "6.10 spurious of agreements, round 2": cohort[2][2].value,
+        "6.10 spurious of the cohort, round 2": cohort[2][3].value,
         "6.11 Fleiss’ kappa": fleiss_kappa(
             from_columns(list(zip(*labels, strict=True)), categories=(0, 1))
         ).value,
