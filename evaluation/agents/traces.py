@@ -33,9 +33,9 @@ def study(item: AgentItem, turn: Mapping[str, Any] | None = None) -> dict[str, A
     words = dict(item.query.aspects.filter(removed_at=None).values_list("k", "content"))
     lines = [
         {
-            "content": words.get(int(each.name[1:]), ""),
-            "covered": each,
-            "new": [sum(first[pid] == number for pid in each.found) for number in numbers],
+            **each,
+            "content": words.get(int(each["name"][1:]), ""),
+            "new": [sum(first[pid] == number for pid in each["found"]) for number in numbers],
         }
         for each in coverage(rounds, aspects)
     ]

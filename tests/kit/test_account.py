@@ -47,7 +47,7 @@ def is_in(client: Client) -> bool:
 def test_sessions_of_the_person_are_listed_and_of_nobody_else(person) -> None:
     here, there = signed_in(), signed_in(EDGE, REMOTE_ADDR="203.0.113.9")
     Client().force_login(make_user("bob"))
-    found = [(each.browser, each.address, each.is_this) for each in sessions(here)]
+    found = [(each["browser"], each["address"], each["is_this"]) for each in sessions(here)]
     assert found == [
         ("Firefox on Linux", "127.0.0.1", True),
         ("Edge on Windows", "203.0.113.9", False),
@@ -60,8 +60,8 @@ def test_sessions_of_the_person_are_listed_and_of_nobody_else(person) -> None:
 
 def test_one_other_session_is_ended(person) -> None:
     here, second, third = signed_in(), signed_in(EDGE), signed_in("curl/8")
-    [wanted] = [each for each in sessions(here) if each.browser == "Edge on Windows"]
-    here.post(reverse("account-session-end"), {"session": wanted.ident})
+    [wanted] = [each for each in sessions(here) if each["browser"] == "Edge on Windows"]
+    here.post(reverse("account-session-end"), {"session": wanted["ident"]})
     assert [is_in(client) for client in (here, second, third)] == [True, False, True]
 
 
@@ -80,8 +80,8 @@ def test_session_of_somebody_else_cannot_be_ended(person) -> None:
     bob.force_login(make_user("bob"))
     here = signed_in()
     [his] = sessions(bob)
-    here.post(reverse("account-session-end"), {"session": his.ident})
-    here.post(reverse("account-session-end"), {"session": his.key})
+    here.post(reverse("account-session-end"), {"session": his["ident"]})
+    here.post(reverse("account-session-end"), {"session": his["key"]})
     here.post(reverse("account-session-end"))
     assert is_in(bob)
 
@@ -90,7 +90,7 @@ def test_session_that_a_new_password_ended_is_not_listed(person) -> None:
     here, _ = signed_in(), signed_in()
     posted = {"old_password": WORDS, "new_password1": NEW_WORDS, "new_password2": NEW_WORDS}
     here.post(reverse("account"), posted)
-    assert [each.is_this for each in sessions(here)] == [True]
+    assert [each["is_this"] for each in sessions(here)] == [True]
     assert Session.objects.count() == 2
 
 
@@ -100,7 +100,7 @@ def test_session_that_nobody_noted_is_listed_without_words(person) -> None:
     kept = other.session
     del kept["signed_in"]
     kept.save()
-    assert (sessions(here)[1].browser, sessions(here)[1].since) == ("", None)
+    assert (sessions(here)[1]["browser"], sessions(here)[1]["since"]) == ("", None)
     assert "not known" in one_line(here.get(reverse("account")))
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, sqrt
-from typing import Final
+from typing import Any, Final
 
 from evaluation.agents.protocol.tools import Use
 from evaluation.metrics.gold import Aspect, Gold
@@ -82,19 +82,9 @@ def alphas(
     return found
 
 
-@dataclass(frozen=True)
-class Covered:
-    """How far an aspect was found: gold found of gold there is, and the first round with any."""
-
-    name: str
-    weight: float
-    found: tuple[str, ...]
-    there: int
-    first_round: int | None
-
-
-def coverage(rounds: Rounds, aspects: Mapping[str, Aspect]) -> list[Covered]:
-    """Every aspect with its gold."""
+def coverage(rounds: Rounds, aspects: Mapping[str, Aspect]) -> list[dict[str, Any]]:
+    """Every aspect with its `name` and `weight`, the gold `found`, how much is `there`, and the
+    `first_round` with any."""
     first = first_rounds(rounds)
     table = []
     for name, aspect in aspects.items():
@@ -102,7 +92,8 @@ def coverage(rounds: Rounds, aspects: Mapping[str, Aspect]) -> list[Covered]:
             (pid for pid in aspect.passages if pid in first), key=lambda p: (first[p], p)
         )
         when = first[found[0]] if found else None
-        table.append(Covered(name, aspect.weight, tuple(found), len(aspect.passages), when))
+        gold = {"found": found, "there": len(aspect.passages), "first_round": when}
+        table.append({"name": name, "weight": aspect.weight, **gold})
     return table
 
 

@@ -140,7 +140,7 @@ def paid(*runs: CleaningRun) -> tuple[int, int, int]:
     return sums["n"], sums["given"] or 0, sums["taken"] or 0
 
 
-def expect(said: forecasts.Forecast, really: tuple[int, int, int]) -> None:
+def expect(said: dict[str, Any], really: tuple[int, int, int]) -> None:
     calls, given, taken = really
     assert calls > 0
     assert said["calls"] == pytest.approx(calls, rel=WITHIN)

@@ -50,7 +50,7 @@ def api(admin) -> Client:
 
 
 def test_names_of_what_lies_there_are_listed(folder) -> None:
-    found = [(each.name, each.is_folder) for each in import_folder.entries()]
+    found = [(each["name"], each["is_folder"]) for each in import_folder.entries()]
     assert found == [("biology.jsonl", False), ("demo", True)]
 
 
@@ -72,7 +72,7 @@ def test_links_that_lead_out_are_absent(folder) -> None:
     (folder / "link.jsonl").symlink_to(outside)
     (folder / "elsewhere").symlink_to(outside.parent)
     (folder / "loop").symlink_to(folder / "loop")
-    assert [each.name for each in import_folder.entries()] == ["biology.jsonl", "demo"]
+    assert [each["name"] for each in import_folder.entries()] == ["biology.jsonl", "demo"]
     for name in ("link.jsonl", "elsewhere", "elsewhere/biology.jsonl", "loop"):
         with pytest.raises(Refused, match="There is no"):
             import_folder.find(name)
@@ -84,7 +84,7 @@ def test_links_that_lead_out_are_absent(folder) -> None:
 def test_links_inside_are_followed(folder) -> None:
     (folder / "again").symlink_to(folder / "demo")
     assert import_folder.find("again").is_dir()
-    assert "again" in [each.name for each in import_folder.entries()]
+    assert "again" in [each["name"] for each in import_folder.entries()]
 
 
 def test_without_a_folder_there_is_nothing(settings) -> None:

@@ -124,13 +124,13 @@ def test_repetitions_as_the_paper_prints_them() -> None:
 
 
 def test_aspects_with_the_gold_found_and_the_round_that_found_it() -> None:
-    table = [(c.name, c.found, c.there, c.first_round) for c in coverage(ROUNDS, ASPECTS)]
-    assert table == [
-        ("a1", ("d1", "d2"), 2, 1),
-        ("a2", ("d3",), 1, 2),
-        ("a3", ("d4",), 1, 3),
+    columns = ("name", "found", "there", "first_round")
+    assert [tuple(each[name] for name in columns) for each in coverage(ROUNDS, ASPECTS)] == [
+        ("a1", ["d1", "d2"], 2, 1),
+        ("a2", ["d3"], 1, 2),
+        ("a3", ["d4"], 1, 3),
     ]
-    assert coverage({1: ["x"]}, ASPECTS)[0].first_round is None
+    assert coverage({1: ["x"]}, ASPECTS)[0]["first_round"] is None
 
 
 def test_rounds_and_novelty() -> None:

@@ -127,7 +127,7 @@ def test_the_page_offers_to_compute_what_it_lacks(admin, ranked) -> None:
     assert admin.get(query, asked).context["rows"]
     given = {**asked, "a": run("bm25").pk, "b": run("dense").pk}
     compared = admin.get(reverse("leaderboard-compare", args=["garden"]), given)
-    assert compared.context["found"].metric == "Rprec"
+    assert compared.context["found"]["metric"] == "Rprec"
     csv = admin.get(reverse("leaderboard-csv", args=["garden"]), asked)
     assert b"Rprec" in b"".join(csv.streaming_content) if csv.streaming else b"Rprec" in csv.content
 
