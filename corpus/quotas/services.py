@@ -18,7 +18,8 @@ from kit.errors import Refused
 from kit.models import Quota
 from kit.runs.models import RunStatus
 from kit.runs.polling import run_models
-from llm.ledger.accounts import AskingRun, paying_runs, share_quota, units_of_month
+from llm.ledger.accounts import AskingRun, paying_runs, share_quota
+from llm.ledger.reserving import units_of_month
 from llm.models import Call, to_usd
 
 # What they brought was taken away again.

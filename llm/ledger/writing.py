@@ -21,7 +21,7 @@ from kit.database.updates import update_rows
 from kit.failpoints import reach
 from kit.runs.models import worker_id
 from llm.errors import LLMError
-from llm.ledger.accounts import move, reserve
+from llm.ledger.reserving import move, reserve
 from llm.models import LOST_AFTER, Call
 from llm.prices import Price
 from llm.profiles import Profile

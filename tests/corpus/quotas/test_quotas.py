@@ -28,7 +28,8 @@ from kit.models import Event, Quota
 from kit.runs.models import RunStatus
 from kit.runs.moves import resume_run
 from llm import endpoints
-from llm.ledger.accounts import open_account, reserve, this_month
+from llm.ledger.accounts import open_account
+from llm.ledger.reserving import reserve, this_month
 from llm.models import LOST_AFTER, Account, Call
 from tests.debate.answering import answering, turn
 from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
