@@ -171,7 +171,7 @@ class RerankPump(Pump[Job, Job]):
         if self.run.method == asking.ENDPOINT:
             return (await gateways.complete(request, subject)).text
         reply = await readable(gateways, request, subject)
-        return reply and reply.text
+        return reply.text if reply else None
 
     def _final(self, known: Candidates, outcome: asking.Outcome) -> dict[str, float]:
         """The final scores; who vanished from a list has none."""

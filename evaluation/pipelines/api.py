@@ -11,16 +11,16 @@ from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter_unblinded, get_query
 from corpus.models import CorpusVersion
+from corpus.reranking.views import READERS
+from corpus.reranking.views import get_run as get_rerank
 from corpus.run_routes import OneRun, RunVerb, kind_paths
 from corpus.versions.services import chosen
 from corpus.wordings import asking
 from evaluation.pipelines import plan
 from evaluation.pipelines.models import PipelineRun
 from evaluation.pipelines.views import (
-    READERS,
     RUNS,
     get_pipeline,
-    get_rerank,
     means_of,
     tables_of,
     wordings_of,

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter, enter_unblinded, get_query, refuse_voter
-from corpus.models import CorpusVersion, Query, RerankRun, Role, Wording
+from corpus.models import CorpusVersion, Query, RerankRun, RetrievalRun, Role, Wording
 from corpus.reranking.services import role_of
 from corpus.reranking.views import READERS
 from corpus.reranking.views import get_run as get_rerank
@@ -25,6 +25,7 @@ from evaluation.pipelines import services as verbs
 from evaluation.pipelines.forms import PipelineForm
 from evaluation.pipelines.models import PipelineRun
 from evaluation.scores import sheets
+from evaluation.scores.models import ScoreSheet
 from kit import htmx
 from kit.lists.csvfile import named_table_response, table_response
 from kit.lists.report_tables import ReportTable
@@ -157,10 +158,13 @@ def tables_of(access: Access, version: CorpusVersion | None) -> list[ReportTable
 def means_of(run: PipelineRun | RerankRun) -> ReportTable:
     """A pipeline's steps, or a reranking, beside the retriever alone and the oracle, as far as they
     were scored."""
-    is_rerank = isinstance(run, RerankRun)
-    ranked = run.source if isinstance(run, RerankRun) else run.retriever
-    sheet = sheets.latest(run.benchmark, stored(run.benchmark, ranked.corpus_version_id))
-    return grid.rerank_means(run, sheet) if is_rerank else grid.pipeline_means(run, sheet)
+
+    def sheet_of(ranked: RetrievalRun) -> ScoreSheet | None:
+        return sheets.latest(run.benchmark, stored(run.benchmark, ranked.corpus_version_id))
+
+    if isinstance(run, RerankRun):
+        return grid.rerank_means(run, sheet_of(run.source))
+    return grid.pipeline_means(run, sheet_of(run.retriever))
 
 
 def _step(access: Access, step: dict[str, Any]) -> dict[str, Any]:
