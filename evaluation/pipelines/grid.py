@@ -175,7 +175,7 @@ def pipeline_means(run: PipelineRun, sheet: ScoreSheet | None) -> ReportTable:
     rows += [(e["name"], known[e["run"]], 0) for e in run.steps if e["run"] in known]
     printed = [_printed(run.preset, name, is_last=name == run.steps[-1]["name"])
                for name, *_ in rows]  # fmt: skip
-    stage = next(e["of"][0] for e in run.steps if e["kind"] in plan.RERANKS)
+    stage = next((e["of"][0] for e in run.steps if e["kind"] in plan.RERANKS), "")
     first = next((made for name, made, _ in rows if name == stage), None)
     rows.append((_oracle_name(run.config), first, run.config["depth"]))
     note = "Printed: DIVER, the mean over its twelve sets."

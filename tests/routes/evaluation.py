@@ -34,7 +34,7 @@ ROWS: list[tuple[str, Row]] = [
     ("pipeline-pause", post(ADMIN)),
     ("pipeline-resume", post(ADMIN)),
     ("pipeline-cancel", post(ADMIN)),
-    ("pipelines-csv", get(READERS, kwargs={"name": "grid"})),
+    ("pipelines-csv", get(READERS, kwargs={"name": "printed"})),
     ("rerank-means", get(READERS)),
     ("rerank-means-csv", get(READERS)),
     ("query-wordings", get(READERS)),
