@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotate.grading.models import GradedAnswer, GradingSample, SampleKind
 from annotate.grading.services import MOST_PEOPLE, PEOPLE, SIZE, close_sample
+from annotate.grading.views import get_sample as sample_of
 from annotate.review.forms import SampleForm
 from annotate.review.rescoring import MAX_SIZE
 from corpus.access import Access, enter, enter_unblinded
@@ -206,13 +207,8 @@ def draw(access: Access, *, runs: list[Any], **given: int) -> GradingSample:
 
 
 def get_sample(access: Access, pk: int) -> GradingSample:
-    """A sample of this benchmark, or 404."""
-    found = GradingSample.objects.filter(
-        benchmark=access.benchmark, kind=SampleKind.ANSWERS, pk=pk
-    ).first()
-    if found is None:
-        raise Http404("No such sample.")
-    return found
+    """A sample of agents' answers, or 404."""
+    return sample_of(access, pk, SampleKind.ANSWERS)
 
 
 def told(answers: Any) -> list[dict[str, Any]]:
