@@ -151,6 +151,19 @@ def with_progress(rows: QuerySet[GradingSample], items: str = "answers") -> Quer
     )
 
 
+def drawn_from(origin: str, *kinds: SampleKind) -> QuerySet[Any]:
+    """Samples of these kinds whose items' origins begin so, newest first, with their progress."""
+    items = "sentences" if SampleKind.SENTENCES in kinds else "answers"
+    rows = GradingSample.objects.filter(kind__in=kinds, **{f"{items}__origin__startswith": origin})
+    return with_progress(rows, items)
+
+
+def source_of(sample: GradingSample) -> int:
+    """The key of what a sample was drawn from, the second part of its items' origins."""
+    rows: Any = sample.sentences if sample.kind == SampleKind.SENTENCES else sample.answers
+    return int(rows.values_list("origin", flat=True)[0].split(":")[1])
+
+
 def gradable(access: Access) -> QuerySet[GradedAnswer]:
     """Answers of open samples that this person may score, or correct their score of.
 

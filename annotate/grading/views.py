@@ -6,12 +6,13 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotate.forms import TextField
 from annotate.grading import services as verbs
-from annotate.grading.models import Scale
+from annotate.grading.models import GradingSample, SampleKind, Scale
 from annotate.models import AnswerGrade, Aspect, GradedAnswer
 from annotate.workspace.views.queries import reading
 from corpus.access import Access, enter
@@ -89,6 +90,12 @@ class GradeForm(forms.Form):
         data = super().clean() or self.cleaned_data
         scores = {name: data.pop(name) for name in self.names if name in data}
         return data | {"scores": scores}
+
+
+def get_sample(access: Access, pk: int, *kinds: SampleKind) -> GradingSample:
+    """A sample of these kinds in this benchmark, or 404."""
+    rows = GradingSample.objects.filter(kind__in=kinds)
+    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 
 @require_http_methods(["GET", "POST"])

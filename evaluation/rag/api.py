@@ -9,6 +9,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from annotate.grading.api import NewSampleSerializer, SampleSerializer
 from annotate.grading.services import close_sample
+from annotate.grading.views import get_sample
 from corpus.access import Access, enter, enter_unblinded
 from corpus.models import RetrievalRun, Role
 from corpus.run_routes import run_paths
@@ -28,7 +29,6 @@ from evaluation.rag.views import (
     get_answer,
     get_grade_run,
     get_run,
-    get_sample,
     get_source,
     start,
     start_grading,
@@ -181,7 +181,7 @@ class RagRoutes(ViewSetMixin, Route):
     def rag_sample_close(self, request: Request, slug: str, pk: int) -> Response:
         """Asking nobody about a sample any more."""
         access = enter(self.person(), slug, Role.ADMIN)
-        close_sample(sample=get_sample(access, pk), access=access)
+        close_sample(sample=get_sample(access, pk, *people.KINDS), access=access)
         return Response(status=204)
 
     @extend_schema(responses=RagAnswerSerializer)

@@ -11,7 +11,7 @@ from typing import Final
 from django.db.models import Count, Max, QuerySet
 
 from annotate.grading.models import SCALES, AnswerGrade, GradedAnswer, GradingSample, SampleKind
-from annotate.grading.services import PEOPLE, SEED, SIZE, open_sample, with_progress
+from annotate.grading.services import PEOPLE, SEED, SIZE, drawn_from, open_sample
 from corpus.access import Access
 from corpus.models import Benchmark
 from evaluation.rag.models import AnswerState, RagRun
@@ -57,13 +57,7 @@ def draw(
 
 def samples(run: RagRun) -> QuerySet[GradingSample]:
     """What was drawn of a run, newest first, with how far it is."""
-    rows = GradingSample.objects.filter(kind__in=KINDS)
-    return with_progress(rows.filter(answers__origin__startswith=f"{_ORIGIN}:{run.pk}:"))
-
-
-def run_of(sample: GradingSample) -> int:
-    """Key of the run that a sample was drawn from."""
-    return int(sample.answers.values_list("origin", flat=True)[0].split(":")[1])
+    return drawn_from(f"{_ORIGIN}:{run.pk}:", *KINDS)
 
 
 def said_by_people(benchmark: Benchmark, harness: str) -> Said:

@@ -12,8 +12,8 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.grading.models import GradingSample
-from annotate.grading.services import close_sample
+from annotate.grading.services import close_sample, source_of
+from annotate.grading.views import get_sample
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.models import Passage, Role
 from corpus.run_pages import PayingPages, asking_verbs
@@ -199,8 +199,8 @@ def rag_draw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def rag_sample_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Ask nobody about a sample any more."""
     access = enter(request.user, slug, Role.ADMIN)
-    sample = get_sample(access, pk)
-    back = RUNS.url(get_run(access, people.run_of(sample)))
+    sample = get_sample(access, pk, *people.KINDS)
+    back = RUNS.url(get_run(access, source_of(sample)))
     act = partial(close_sample, sample=sample, access=access)
     return htmx.attempt(request, act, back, "The sample is closed.")
 
@@ -338,12 +338,6 @@ def get_run(access: Access, pk: int) -> RagRun:
     """A run of this benchmark, or 404; kept from who votes."""
     refuse_voter(access)
     rows = RagRun.objects.select_related("benchmark", "account", "created_by")
-    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
-
-
-def get_sample(access: Access, pk: int) -> GradingSample:
-    """A sample of generated answers, or 404."""
-    rows = GradingSample.objects.filter(kind__in=people.KINDS)
     return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 

@@ -10,8 +10,10 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
 from annotate.grading.api import NewSampleSerializer, SampleSerializer
+from annotate.grading.models import SampleKind
 from annotate.grading.sentences import POST_EDIT, SIZE
 from annotate.grading.services import close_sample
+from annotate.grading.views import get_sample
 from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Role
 from corpus.run_routes import run_paths
@@ -23,7 +25,6 @@ from evaluation.support.views import (
     exported,
     forecast_of,
     get_run,
-    get_sample,
     get_set,
     import_file,
     start,
@@ -212,7 +213,7 @@ class SupportRoutes(ViewSetMixin, Route):
     def close(self, request: Request, slug: str, pk: int) -> Response:
         """Asking nobody about a sample any more."""
         access = enter(self.person(), slug, Role.ADMIN)
-        close_sample(sample=get_sample(access, pk), access=access)
+        close_sample(sample=get_sample(access, pk, SampleKind.SENTENCES), access=access)
         return Response(status=204)
 
     @extend_schema(responses=SupportRunSerializer(many=True))

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from annotate.grading.models import WEIGHTS, SampleKind
 from annotate.grading.sentences import open_sentences, settled
-from annotate.grading.services import with_progress
+from annotate.grading.services import drawn_from
 from annotate.models import GradingSample, SentenceGrade, SentenceItem
 from corpus.access import Access
 from evaluation.support.models import (
@@ -322,10 +322,7 @@ def _told(value: Clustered) -> str:
 
 def samples(of: SupportSet) -> QuerySet[GradingSample]:
     """Samples of its citations that people judge, newest first, with how far they are."""
-    rows = GradingSample.objects.filter(
-        kind=SampleKind.SENTENCES, sentences__origin__startswith=f"{_ORIGIN}:{of.pk}:"
-    )
-    return with_progress(rows, "sentences")
+    return drawn_from(f"{_ORIGIN}:{of.pk}:", SampleKind.SENTENCES)
 
 
 def draw(

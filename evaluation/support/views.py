@@ -13,8 +13,9 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.grading.models import GradingSample, SampleKind
-from annotate.grading.services import close_sample
+from annotate.grading.models import SampleKind
+from annotate.grading.services import close_sample, source_of
+from annotate.grading.views import get_sample
 from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.models import Role
 from corpus.run_pages import PayingPages, asking_verbs
@@ -219,9 +220,10 @@ def support_draw(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def support_sample_close(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Ask nobody about a sample any more."""
     access = enter(request.user, slug, Role.ADMIN)
-    sample = get_sample(access, pk)
+    sample = get_sample(access, pk, SampleKind.SENTENCES)
     act = partial(close_sample, sample=sample, access=access)
-    return htmx.attempt(request, act, url_of(set_of(sample)), "The sample is closed.")
+    back = url_of(get_set(access, source_of(sample)))
+    return htmx.attempt(request, act, back, "The sample is closed.")
 
 
 @require_GET
@@ -334,18 +336,6 @@ def get_set(access: Access, pk: int) -> SupportSet:
         benchmark=access.benchmark,
         pk=pk,
     )
-
-
-def get_sample(access: Access, pk: int) -> GradingSample:
-    """A sample of citations, or 404."""
-    rows = GradingSample.objects.filter(kind=SampleKind.SENTENCES)
-    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
-
-
-def set_of(sample: GradingSample) -> SupportSet:
-    """The set that a sample was drawn from."""
-    origin = sample.sentences.values_list("origin", flat=True)[0]
-    return SupportSet.objects.select_related("benchmark").get(pk=int(origin.split(":")[1]))
 
 
 def get_run(access: Access, pk: int) -> SupportRun:

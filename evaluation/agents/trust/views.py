@@ -14,9 +14,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotate.grading.models import GradingSample, SampleKind
 from annotate.grading.services import MOST_PEOPLE, PEOPLE, SIZE, close_sample
+from annotate.grading.views import get_sample as sample_of
 from annotate.review.forms import SampleForm
 from annotate.review.rescoring import MAX_SIZE
-from corpus.access import Access, enter, enter_unblinded, first_or_404
+from corpus.access import Access, enter, enter_unblinded
 from corpus.models import Role
 from evaluation.agents.judging import ROLE
 from evaluation.agents.models import AgentItem, AgentRun, AgentState, JudgeRun
@@ -200,11 +201,8 @@ def draw(access: Access, *, runs: list[Any], **given: int) -> GradingSample:
 
 
 def get_sample(access: Access, pk: int) -> GradingSample:
-    """A sample of this benchmark, or 404."""
-    return first_or_404(
-        GradingSample.objects.filter(benchmark=access.benchmark, kind=SampleKind.ANSWERS, pk=pk),
-        "sample",
-    )
+    """A sample of agents' answers, or 404."""
+    return sample_of(access, pk, SampleKind.ANSWERS)
 
 
 def told(answers: Any) -> list[dict[str, Any]]:
