@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -33,7 +33,7 @@ from debate.results.report import report
 from debate.runs.views import RUNS
 from debate.trials.report import adversarial_sheet
 from kit import htmx
-from kit.lists.csvfile import csv_response, table_response
+from kit.lists.csvfile import csv_response, named_table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import query_string
 
@@ -221,10 +221,8 @@ def run_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def report_csv(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
     """One table of the report as a file."""
     access, run = enter_run(request.user, slug, pk, *READERS)
-    for sheet in sheets(run, read_asked(access, run, request.GET)):
-        if sheet.name == name:
-            return table_response(f"{slug}-run-{run.pk}-{name}.csv", sheet)
-    raise Http404("No such table.")
+    found = sheets(run, read_asked(access, run, request.GET))
+    return named_table_response(f"{slug}-run-{run.pk}", found, name)
 
 
 @require_POST
