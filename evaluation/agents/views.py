@@ -32,7 +32,7 @@ from evaluation.agents.trust.forms import BridgeForm
 from evaluation.agents.trust.report import tables_of
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.csvfile import csv_response, table_response
+from kit.lists.csvfile import csv_response, named_table_response
 from kit.lists.tables import Column, Filter, Table
 from kit.numbers import number
 from llm import endpoints
@@ -241,10 +241,7 @@ def agent_board_csv(request: HttpRequest, slug: str, name: str) -> HttpResponseB
     access = enter_unblinded(request.user, slug, *READERS)
     judge, gamma = chosen(access.benchmark, request.GET)
     found = board.board_of(access.benchmark, judge, gamma=gamma)
-    for sheet in board.tables(found, judge, gamma=gamma):
-        if sheet.name == name:
-            return table_response(f"{slug}-agents-{name}.csv", sheet)
-    raise Http404("No such table.")
+    return named_table_response(f"{slug}-agents", board.tables(found, judge, gamma=gamma), name)
 
 
 def start(access: Access, given: dict[str, Any]) -> AgentRun:

@@ -20,7 +20,7 @@ from evaluation.agreement.services import READINGS, Reading, may_read
 from kit import htmx
 from kit.charts.drawing import Drawing
 from kit.charts.plots import Square, forest, heat_map
-from kit.lists.csvfile import csv_response, table_response
+from kit.lists.csvfile import csv_response, named_table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import ListPage, page_of
 
@@ -69,15 +69,12 @@ def agreement(request: HttpRequest, slug: str, what: str = "votes") -> HttpRespo
 def agreement_table(request: HttpRequest, slug: str, what: str, name: str) -> HttpResponseBase:
     """One table as a file; `labels` gives the labels themselves, as `manage.py agreement` reads."""
     access, reading = open_reading(request.user, slug, what)
-    filename = f"{slug}-agreement-{what}-{name}.csv"
+    prefix = f"{slug}-agreement-{what}"
     if name == LABELS:
-        return csv_response(
-            filename, ["item", "rater", "label", "domain", "month", "guideline"], _labels(reading)
-        )
-    for sheet in sheets(access, reading, target_width(request.GET)):
-        if sheet.name == name:
-            return table_response(filename, sheet)
-    raise Http404("No such table.")
+        header = ["item", "rater", "label", "domain", "month", "guideline"]
+        return csv_response(f"{prefix}-{name}.csv", header, _labels(reading))
+    found = sheets(access, reading, target_width(request.GET))
+    return named_table_response(prefix, found, name)
 
 
 @require_GET

@@ -17,7 +17,7 @@ from evaluation.judges.orders import families_table, meta_table, orders_of, with
 from evaluation.judges.protocol.autojudge import SHAPES
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.csvfile import table_response
+from kit.lists.csvfile import named_table_response
 from kit.lists.report_tables import ReportTable
 
 READERS = (Role.ADMIN, Role.REVIEWER)
@@ -78,10 +78,7 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
 def judges_table(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     """One table as a file."""
     access = enter_unblinded(request.user, slug, *READERS)
-    for sheet in all_tables(access, with_ranking=name == "without"):
-        if sheet.name == name:
-            return table_response(f"{slug}-{name}.csv", sheet)
-    raise Http404("No such table.")
+    return named_table_response(slug, all_tables(access, with_ranking=name == "without"), name)
 
 
 @require_GET

@@ -27,7 +27,7 @@ from evaluation.support.models import Claim, SupportRun, SupportSet, SupportStat
 from evaluation.support.protocol.shapes import SHAPES
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.csvfile import table_response
+from kit.lists.csvfile import named_table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Filter, Table
 from kit.numbers import number
@@ -230,10 +230,7 @@ def support_sample_close(request: HttpRequest, slug: str, pk: int) -> HttpRespon
 def support_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
     """One table of a set as a file."""
     of = get_set(enter_unblinded(request.user, slug, *READERS), pk)
-    for sheet in tables_of(of):
-        if sheet.name == name:
-            return table_response(f"{slug}-support-{of.pk}-{name}.csv", sheet)
-    raise Http404("No such table.")
+    return named_table_response(f"{slug}-support-{of.pk}", tables_of(of), name)
 
 
 @require_GET

@@ -66,15 +66,12 @@ def _page(request: HttpRequest, access: Access, form: MergeForm) -> HttpResponse
     conflicts = open_conflicts(access.benchmark)
     context = {
         "access": access,
-        "form": form,
         "table": TRANSFERS.read(rows, request.GET),
         "conflicts": conflicts[:200],
         "conflict_count": conflicts.count(),
     }
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(
-        request, "evaluation/transfer/transfers.html", context, partial="results", target="results"
-    )
+    page, part = "evaluation/transfer/transfers.html", "results"
+    return htmx.render(request, page, context, partial=part, target=part, form=form)
 
 
 @require_GET

@@ -26,7 +26,7 @@ from evaluation.agents.trust.forms import BridgeForm
 from evaluation.agents.trust.report import tables_of
 from evaluation.agents.views import JUDGES, READERS, chosen, get_judge_run
 from kit import htmx
-from kit.lists.csvfile import table_response
+from kit.lists.csvfile import named_table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column, Table
 from kit.numbers import number
@@ -96,9 +96,10 @@ def judge_samples(request: HttpRequest, slug: str) -> HttpResponse:
     if drawn := htmx.submit(form, partial(draw, access)):
         return htmx.redirect(request, reverse("judge-sample", args=[slug, drawn.pk]))
     table = SAMPLES.read(people.samples(access.benchmark), request.GET)
-    context = {"access": access, "form": form, "table": table}
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "evaluation/agents/samples.html", context, partial="results")
+    context = {"access": access, "table": table}
+    return htmx.render(
+        request, "evaluation/agents/samples.html", context, partial="results", form=form
+    )
 
 
 @require_GET
@@ -144,10 +145,7 @@ def judge_bridge(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def judge_table(request: HttpRequest, slug: str, pk: int, name: str) -> HttpResponseBase:
     """One table of a judge run as a file."""
     run = get_judge_run(enter_unblinded(request.user, slug, *READERS), pk)
-    for sheet in tables_of(run):
-        if sheet.name == name:
-            return table_response(f"{slug}-judge-{run.pk}-{name}.csv", sheet)
-    raise Http404("No such table.")
+    return named_table_response(f"{slug}-judge-{run.pk}", tables_of(run), name)
 
 
 @require_GET
@@ -175,10 +173,7 @@ def agent_calibration(request: HttpRequest, slug: str) -> HttpResponse:
 def agent_calibration_csv(request: HttpRequest, slug: str, name: str) -> HttpResponseBase:
     """One table of it as a file."""
     access = enter_unblinded(request.user, slug, *READERS)
-    for sheet in calibration_sheets(access, request.GET):
-        if sheet.name == name:
-            return table_response(f"{slug}-agents-{name}.csv", sheet)
-    raise Http404("No such table.")
+    return named_table_response(f"{slug}-agents", calibration_sheets(access, request.GET), name)
 
 
 def calibration_sheets(access: Access, params: Any) -> list[ReportTable]:
