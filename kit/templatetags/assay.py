@@ -300,13 +300,6 @@ def _columns(names: Iterable[Any]) -> dict[str, Any]:
     return {"columns": [each for each in columns if each["label"]]}
 
 
-@register.inclusion_tag("kit/table_head.html")
-def heads(*names: Any) -> dict[str, Any]:
-    """The head of a table by the names of its columns; # before one says that it holds numbers, as
-    do the columns that a list names. A column without a name is none."""
-    return {"table": _columns(names)}
-
-
 @register.simple_block_tag(takes_context=True)
 def table(
     context: template.Context,
@@ -316,8 +309,9 @@ def table(
     css: str = "cards",
     caption: str = "",
 ) -> SafeString:
-    """A table around these rows, with its name for who hears it and `heads`; without names of
-    columns those of `table`, which a list gives."""
+    """A table around these rows, with its name for who hears it, and names of its columns. # before
+    one says that it holds numbers, as do those that a list names; "" is none. Without any, they are
+    those of `table`, which a list gives."""
     more = {"table": _columns(names)} if names else {}
     shown = {"label": label, "css": css, "caption": caption, "listed": content}
     return _around(context, "kit/table.html", **shown, **more)
