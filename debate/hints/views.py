@@ -82,8 +82,13 @@ RUNS = PayingPages(
 
 
 def _start(access: Access, panel: ReferencePanel, *, endpoint: str, **given: Any) -> HintRun:
-    by = {"endpoint": endpoints.get(endpoint), "actor": access.user, "access": access}
-    return verbs.start_hints(panel=panel, **by, **given)
+    return verbs.start_hints(
+        panel=panel,
+        endpoint=endpoints.get(endpoint),
+        actor=access.user,
+        access=access,
+        **given,
+    )
 
 
 def _context(access: Access, panel: ReferencePanel) -> dict[str, Any]:
