@@ -233,8 +233,7 @@ class RunPages(Generic[RunT]):
         """Setting one up on llm/new_run.html; `start` takes what the form holds, or refuses."""
         if (run := htmx.submit(form, start)) is not None:
             return htmx.redirect(request, self.url(run))
-        show = htmx.invalid if form.is_bound else htmx.render
-        return show(request, template, self._around(access) | {"form": form} | more)
+        return htmx.render(request, template, self._around(access) | more, form=form)
 
     def press(
         self,

@@ -82,10 +82,11 @@ def render(
 ) -> HttpResponse:
     """The full page, or its `partial` where htmx asks for a fragment.
 
-    With `target`, only a request aimed at the element of that id gets the partial. A `form` that
-    was sent comes back with its errors, as `invalid`.
+    With `target`, only a request aimed at the element of that id gets the partial. A `form` is
+    `form` to the template, and comes back with its errors where it was sent, as `invalid`.
     """
-    status = 422 if form is not None and form.is_bound else status
+    if form is not None:
+        context, status = {"form": form} | dict(context or {}), 422 if form.is_bound else status
     name = f"{template}#{partial}" if partial and is_fragment(request, target) else template
     return vary(HttpResponse(render_to_string(name, dict(context or {}), request), status=status))
 

@@ -72,8 +72,8 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
     form = CodeForm(request, waiting.user, request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         return redirect(let_in(request, waiting, by_code=True))
-    show = htmx.invalid if form.is_bound else htmx.render
-    return _with_wait(show(request, "kit/sign_in_code.html", {"form": form}), form.too_many)
+    page = htmx.render(request, "kit/sign_in_code.html", form=form)
+    return _with_wait(page, form.too_many)
 
 
 def _with_wait(response: HttpResponse, error: TooMany | None) -> HttpResponse:
@@ -141,8 +141,7 @@ def choose_password_page(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         keep_password(request, form.cleaned_data["new_password1"])
         return redirect("home")
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "kit/choose_password.html", {"form": form})
+    return htmx.render(request, "kit/choose_password.html", form=form)
 
 
 def keep_password(request: HttpRequest, password: str) -> None:

@@ -147,7 +147,7 @@ def _context(request: HttpRequest, access: Access, item: OpenItem) -> dict[str, 
     if "case" in shown:
         context |= item_context(shown["case"])
     elif "passage" in shown:
-        context |= {"passage": shown["passage"], "is_pair": True}
+        context |= {"passage": shown["passage"]}
     return context
 
 

@@ -110,7 +110,7 @@ def comparisons(request: HttpRequest, slug: str) -> HttpResponse:
     if drawn := htmx.submit(form, verbs.draw_comparison, access=access):
         return htmx.redirect(request, reverse("comparison", args=[slug, drawn.pk]))
     table = COMPARISONS.read(comparison_rows(access), request.GET)
-    context = {"access": access, "form": form, "table": table}
+    context = {"access": access, "table": table}
     context["to_rate"] = verbs.to_rate(access).count()
     return htmx.render(
         request, "annotate/answers/comparisons.html", context, partial="results", form=form

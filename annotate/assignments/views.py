@@ -179,7 +179,6 @@ def assignments(request: HttpRequest, slug: str) -> HttpResponse:
     )
     context = {
         "access": access,
-        "form": form,
         "table": table,
         "today": timezone.localdate(),
         "free": unassigned(Query.objects.in_benchmark(access.benchmark)).count(),
@@ -205,7 +204,6 @@ def assignment(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     context = {
         "access": access,
         "assignment": found,
-        "form": form,
         "seconds": ActiveSpan.objects.filter(query=found.query, user=found.holder).seconds(),
     }
     return htmx.render(request, "annotate/assignments/assignment.html", context, form=form)

@@ -183,7 +183,7 @@ def panel_new(request: HttpRequest, slug: str) -> HttpResponse:
         drawn = panel.items.count()
         messages.success(request, f"{drawn} item{'' if drawn == 1 else 's'} drawn.")
         return htmx.redirect(request, panel_url(panel))
-    context = {"access": access, "form": form}
+    context = {"access": access}
     return htmx.render(request, "annotate/panels/new.html", context, form=form)
 
 

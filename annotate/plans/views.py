@@ -72,7 +72,7 @@ def label_checks(request: HttpRequest, slug: str) -> HttpResponse:
     if htmx.submit(form, choose_checks, **who):
         messages.success(request, "The checks are set; every release says which were on.")
         return htmx.redirect(request, reverse("benchmark", args=[slug]))
-    context = {"access": access, "form": form, "is_new": not current}
+    context = {"access": access, "is_new": not current}
     return htmx.render(request, "annotate/plans/checks.html", context, form=form)
 
 

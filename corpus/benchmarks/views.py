@@ -81,8 +81,7 @@ def benchmark_new(request: HttpRequest) -> HttpResponse:
     if made := htmx.submit(form, verbs.create_benchmark, actor=request.user):
         # Asked once, before anybody has voted.
         return htmx.redirect(request, reverse("label-checks", args=[made.slug]))
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "corpus/benchmarks/benchmark_new.html", {"form": form})
+    return htmx.render(request, "corpus/benchmarks/benchmark_new.html", form=form)
 
 
 @require_GET
@@ -136,11 +135,9 @@ def licences(request: HttpRequest, slug: str) -> HttpResponse:
     ready = benchmark.domains.ready()
     context = {
         "access": access,
-        "form": form,
         "licences": Licence.objects.filter(domain__in=ready).select_related("domain"),
     }
-    show = htmx.invalid if is_posted else htmx.render
-    return show(request, "corpus/benchmarks/licences.html", context)
+    return htmx.render(request, "corpus/benchmarks/licences.html", context, form=form)
 
 
 def _what_people_did(slug: str) -> QuerySet[Event]:
@@ -207,9 +204,8 @@ def person(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     if htmx.submit(form, verbs.change_person, membership=membership, actor=access.user):
         messages.success(request, f"Saved for {membership.user}.")
         return htmx.redirect(request, reverse("people", args=[slug]))
-    context = {"access": access, "form": form, "membership": membership}
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "corpus/benchmarks/person.html", context)
+    context = {"access": access, "membership": membership}
+    return htmx.render(request, "corpus/benchmarks/person.html", context, form=form)
 
 
 @require_POST

@@ -85,9 +85,8 @@ def cleaning_new(request: HttpRequest, slug: str) -> HttpResponse:
     if run:
         return htmx.redirect(request, RUNS.url(run))
     current = CorpusVersion.objects.current(access.benchmark)
-    context = {"access": access, "form": form, "has_texts": current is not None}
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "corpus/cleaning/new.html", context)
+    context = {"access": access, "has_texts": current is not None}
+    return htmx.render(request, "corpus/cleaning/new.html", context, form=form)
 
 
 @require_GET

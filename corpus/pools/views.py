@@ -166,11 +166,9 @@ def pool_new(request: HttpRequest, slug: str) -> HttpResponse:
         return htmx.redirect(request, RUNS.url(build))
     context = {
         "access": access,
-        "form": form,
         "has_runs": RetrievalRun.objects.filter(benchmark=access.benchmark).exists(),
     }
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "corpus/pools/new.html", context)
+    return htmx.render(request, "corpus/pools/new.html", context, form=form)
 
 
 @require_GET

@@ -229,7 +229,7 @@ def version_search(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "version": found,
         "words": words,
         "domain": name,
-        "domains": domains,
+        "domains": [each.name for each in domains],
         "searched": bool(search_words(words)),
         "results": search_version(words, version=found, domains=chosen),
         "searchable": searchable(found),

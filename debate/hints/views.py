@@ -1,5 +1,6 @@
 """Having the reasons of a panel written: the runs, what the last one is at, and a new one."""
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -16,7 +17,6 @@ from corpus.run_pages import PayingPages
 from debate.hints import services as verbs
 from debate.models import HintRun, HintStatus
 from kit import htmx
-from kit.errors import Refused
 from kit.runs.models import OVER
 from kit.runs.moves import cancel_run, pause_run
 from llm import endpoints
@@ -46,13 +46,8 @@ def panel_hints(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     panel = get_panel(access, pk)
     form = HintForm(request.POST if request.method == "POST" else None)
-    if form.is_valid():
-        try:
-            _start(access, panel, form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            return htmx.redirect(request, hints_url(panel))
+    if htmx.submit(form, partial(_start, access, panel)) is not None:
+        return htmx.redirect(request, hints_url(panel))
     context = _context(access, panel) | {"form": form}
     if form.is_bound:
         return htmx.invalid(request, TEMPLATE, context)
@@ -82,10 +77,13 @@ RUNS = PayingPages(
 )
 
 
-def _start(access: Access, panel: ReferencePanel, given: dict[str, Any]) -> HintRun:
-    endpoint = endpoints.get(given.pop("endpoint"))
+def _start(access: Access, panel: ReferencePanel, *, endpoint: str, **given: Any) -> HintRun:
     return verbs.start_hints(
-        panel=panel, endpoint=endpoint, actor=access.user, access=access, **given
+        panel=panel,
+        endpoint=endpoints.get(endpoint),
+        actor=access.user,
+        access=access,
+        **given,
     )
 
 

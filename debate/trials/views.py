@@ -1,5 +1,6 @@
 """Screens of prompts, their trials and adoption, and of trials of adversarial passages."""
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -20,7 +21,6 @@ from debate.runs import prompts as verbs
 from debate.trials import services as trials
 from debate.trials.report import prompt_sheets
 from kit import htmx
-from kit.errors import Refused
 
 
 class PromptForm(forms.Form):
@@ -60,16 +60,10 @@ def prompt_list(request: HttpRequest, slug: str) -> HttpResponse:
     text = adopted.text if adopted else (PROMPTS / "debate_turn.txt").read_text(encoding="utf-8")
     sent = request.POST if request.method == "POST" else None
     form = PromptForm(sent, benchmark=access.benchmark, initial={"text": text})
-    if sent is not None and form.is_valid():
-        try:
-            trial = _try(access, form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
-            return htmx.redirect(request, _url(trial))
+    if trial := htmx.submit(form, partial(_try, access)):
+        return htmx.redirect(request, _url(trial))
     context = {
         "access": access,
-        "form": form,
         "version": version,
         "present": present,
         "text": text,
@@ -79,8 +73,7 @@ def prompt_list(request: HttpRequest, slug: str) -> HttpResponse:
         .order_by("-pk")[:50],
         "has_runs": form.has_runs,
     }
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "debate/trials/prompts.html", context)
+    return htmx.render(request, "debate/trials/prompts.html", context, form=form)
 
 
 @require_GET
@@ -135,10 +128,8 @@ def get_trial(access: Access, pk: int) -> Trial:
     return get_object_or_404(rows, pk=pk, run__benchmark=access.benchmark)
 
 
-def _try(access: Access, given: dict[str, Any]) -> Trial:
-    prompt = verbs.write_prompt(
-        benchmark=access.benchmark, text=given.pop("text"), actor=access.user
-    )
+def _try(access: Access, *, text: str, **given: Any) -> Trial:
+    prompt = verbs.write_prompt(benchmark=access.benchmark, text=text, actor=access.user)
     return trials.start_prompt_trial(prompt=prompt, actor=access.user, **given)
 
 

@@ -69,11 +69,12 @@ def agreement(request: HttpRequest, slug: str, what: str = "votes") -> HttpRespo
 def agreement_table(request: HttpRequest, slug: str, what: str, name: str) -> HttpResponseBase:
     """One table as a file; `labels` gives the labels themselves, as `manage.py agreement` reads."""
     access, reading = open_reading(request.user, slug, what)
+    prefix = f"{slug}-agreement-{what}"
     if name == LABELS:
-        heads = ["item", "rater", "label", "domain", "month", "guideline"]
-        return csv_response(f"{slug}-agreement-{what}-{name}.csv", heads, _labels(reading))
+        header = ["item", "rater", "label", "domain", "month", "guideline"]
+        return csv_response(f"{prefix}-{name}.csv", header, _labels(reading))
     found = sheets(access, reading, target_width(request.GET))
-    return named_table_response(f"{slug}-agreement-{what}", found, name)
+    return named_table_response(prefix, found, name)
 
 
 @require_GET

@@ -70,18 +70,11 @@ def experiment_list(request: HttpRequest, slug: str) -> HttpResponse:
     rows = access.benchmark.experiments.prefetch_related("runs")
     context = {
         "access": access,
-        "form": form,
         "table": EXPERIMENTS.read(rows, request.GET),
         "has_runs": access.benchmark.debate_runs.exists(),
     }
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(
-        request,
-        "evaluation/experiments/experiments.html",
-        context,
-        partial="results",
-        target="results",
-    )
+    page, part = "evaluation/experiments/experiments.html", "results"
+    return htmx.render(request, page, context, partial=part, target=part, form=form)
 
 
 @require_GET

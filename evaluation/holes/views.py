@@ -157,11 +157,9 @@ def holes_next(request: HttpRequest, slug: str) -> HttpResponse:
         return htmx.redirect(request, reverse("pool", args=[slug, made.pk]))
     context = {
         "access": access,
-        "form": form,
         "sheet": as_table(next_labels(access.benchmark)),
     }
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "evaluation/holes/next.html", context)
+    return htmx.render(request, "evaluation/holes/next.html", context, form=form)
 
 
 @require_POST

@@ -86,10 +86,9 @@ def noise_checks(request: HttpRequest, slug: str) -> HttpResponse:
     checks = NoiseCheck.objects.filter(benchmark=access.benchmark)[:20]
     known = names(access.benchmark)
     rows = [(check, known.get(check.corpus_version_id, "")) for check in checks]
-    context = {"access": access, "form": form, "checks": rows}
+    context = {"access": access, "checks": rows}
     context["has_versions"] = bool(known)
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "evaluation/leaderboard/noise_checks.html", context)
+    return htmx.render(request, "evaluation/leaderboard/noise_checks.html", context, form=form)
 
 
 @require_GET

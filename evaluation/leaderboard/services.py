@@ -60,11 +60,6 @@ class Line:
         return self.base_rank - self.rank
 
     @property
-    def fall(self) -> int:
-        """Places lost against the base gold."""
-        return max(0, -(self.shift or 0))
-
-    @property
     def change(self) -> float | None:
         """What the mean gained against the base gold."""
         if self.mean is None or self.base_mean is None:

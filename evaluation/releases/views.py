@@ -141,11 +141,9 @@ def release_list(request: HttpRequest, slug: str) -> HttpResponse:
         return htmx.redirect(request, RUNS.url(release))
     rows = access.benchmark.releases.select_related("corpus_version")
     table = RELEASES.read(rows, request.GET)
-    context = {"access": access, "form": form, "table": table}
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(
-        request, "evaluation/releases/releases.html", context, partial="results", target="results"
-    )
+    context = {"access": access, "table": table}
+    page, part = "evaluation/releases/releases.html", "results"
+    return htmx.render(request, page, context, partial=part, target=part, form=form)
 
 
 @require_GET
@@ -161,7 +159,10 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "push_url": reverse("release-push", args=[slug, pk]),
         "push_form": PushForm(initial={"repository": last_repository(access.benchmark)}),
         "pushes": [(PUSHES.url(each), each) for each in release.pushes.all()[:10]],
-        "splits": sorted(release.counts.get("splits", {}).items()),
+        "splits": [
+            *sorted(release.counts.get("splits", {}).items()),
+            ("Total", release.counts),
+        ],
         "faults": [_fault(slug, each) for each in release.faults],
         "files": [
             {"path": path, "sha256": digest, "size": _size(folder / path)}

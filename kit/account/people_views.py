@@ -107,10 +107,8 @@ def person(request: HttpRequest, pk: int) -> HttpResponse:
         "shown": shown,
         "state": state_of(found),
         "has_factor": has_factor(found),
-        "form": form,
     }
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "kit/site_person.html", context)
+    return htmx.render(request, "kit/site_person.html", context, form=form)
 
 
 @require_http_methods(["POST"])

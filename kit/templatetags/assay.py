@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,9 +15,10 @@ from django.forms import BaseForm, BoundField
 from django.templatetags.static import static
 from django.urls import get_script_prefix, reverse
 from django.utils import timezone
-from django.utils.html import escape, format_html, format_html_join
+from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
+from template_partials.templatetags.partials import TemplateProxy
 
 from kit.glossary import terms
 from kit.stats.results import p_words
@@ -106,9 +107,9 @@ register.filter("p_words", p_words)
 
 
 @register.filter
-def usd(amount: float | None) -> str:
+def usd(amount: float | str | None) -> str:
     """Dollars: "3.84 $", small sums with the digits that say something; unknown is a dash."""
-    if amount is None:
+    if amount is None or amount == "":
         return MISSING
     value = float(amount)
     return f"{value:,.2f} $" if abs(value) >= 0.1 or value == 0 else f"{value:.3g} $"
@@ -296,9 +297,11 @@ def bar(parts: Iterable[Mapping[str, Any]], label: str = "") -> dict[str, Any]:
 
 @register.simple_block_tag(takes_context=True)
 def nothing(
-    context: template.Context, content: str, title: str, url: str = "", action: str = ""
+    context: template.Context, content: str, title: str, *to: Any, url: str = "", action: str = ""
 ) -> SafeString:
-    """The empty state of a list: why nothing is there, and a link to what one can do about it."""
+    """The empty state of a list: why nothing is there, and what one can do about it: a link to an
+    address, or to a route with its arguments."""
+    url = reverse(to[0], args=to[1:]) if to else url
     return _around(context, "kit/empty.html", title=title, text=content, url=url, action=action)
 
 
@@ -308,23 +311,101 @@ def _around(context: template.Context, name: str, **more: Any) -> SafeString:
         return context.template.engine.get_template(name).render(context)
 
 
-@register.inclusion_tag("kit/table_head.html")
-def heads(*names: str) -> dict[str, Any]:
-    """The head of a table by the names of its columns; # before one says that it holds numbers."""
-    columns = [{"label": name.removeprefix("#"), "numeric": name[0] == "#"} for name in names]
-    return {"table": {"columns": columns}}
+def _columns(names: Iterable[Any]) -> dict[str, Any]:
+    columns: list[dict[str, Any]] = []
+    for name in names:
+        if isinstance(name, str):
+            columns.append({"label": name.removeprefix("#"), "numeric": name.startswith("#")})
+        else:
+            columns += ({"label": each, "numeric": True} for each in name or ())
+    return {"columns": [each for each in columns if each["label"]]}
+
+
+@register.simple_block_tag(takes_context=True)
+def table(
+    context: template.Context,
+    content: str,
+    label: str,
+    *names: Any,
+    css: str = "cards",
+    caption: str = "",
+) -> SafeString:
+    """A table around these rows, with its name for who hears it, and names of its columns. # before
+    one says that it holds numbers, as do those that a list names; "" is none. Without any, they are
+    those of `table`, which a list gives."""
+    more = {"table": _columns(names)} if names else {}
+    shown = {"label": label, "css": css, "caption": caption, "listed": content}
+    return _around(context, "kit/table.html", **shown, **more)
+
+
+@register.simple_tag
+def tile(name: str, value: Any, url: str = "", note: str = "") -> SafeString:
+    """One of the numbers above a page: its name, what leads to the rows behind it, and a note."""
+    said = format_html("<small>{}</small>", note) if note else ""
+    shown = linked(value, url)
+    return format_html('<div class="sheet"><small>{}</small><b>{}</b>{}</div>', name, shown, said)
+
+
+@register.simple_tag
+def linked(words: Any, to: str | None = "", *args: Any, css: str = "") -> SafeString:
+    """Words as a link to an address, or to the route of this name; words alone where there is no
+    address, or what the route is to show is not there (its last argument)."""
+    url = to if not args else reverse(to, args=args) if args[-1] else ""
+    if not url:
+        return conditional_escape(words)
+    attributes = format_html(' class="{}"', css) if css else ""
+    return format_html('<a{} href="{}">{}</a>', attributes, url, words)
+
+
+@register.simple_tag
+def interval(low: Any, high: Any, kind: str = "") -> SafeString:
+    """From where to where a value of this kind may lie (`SHOWN`); places that are one are none."""
+    if low in (None, "") or (not kind and low == high):
+        return SafeString()
+    show = SHOWN.get(kind, str)
+    return format_html('<span class="interval">{} to {}</span>', show(low), show(high))
+
+
+@register.simple_tag
+def fault(words: str, css: str = "") -> SafeString:
+    """What went wrong, nothing where nothing did."""
+    said = '<p class="{}" role="alert">{}</p>'
+    return format_html(said, f"{css} error-text".strip(), words) if words else SafeString()
+
+
+@register.simple_tag
+def practice(is_practice: bool, words: str = "practice model") -> SafeString:
+    """The mark of what the practice model made, nothing for anything else."""
+    return format_html('<span class="tag warn">{}</span>', words) if is_practice else SafeString()
+
+
+@register.inclusion_tag("kit/choice.html")
+def choice(
+    name: str, label: str, options: Iterable[Any], chosen: Any = None, **more: Any
+) -> dict[str, Any]:
+    """A label and a field that offers options: words, pairs of value and words, or rows, whose name
+    is shown. `empty` is the words of an option for none, `ident` an id other than the name."""
+    pairs = [(str(value), words) for value, words in map(_option, options)]
+    told = "" if chosen is None else str(chosen)
+    return {"name": name, "label": label, "options": pairs, "chosen": told, **more}
+
+
+def _option(each: Any) -> Sequence[Any]:
+    if isinstance(each, (str, tuple, list)):
+        return (each, each) if isinstance(each, str) else each
+    return getattr(each, "pk", None) or getattr(each, "key", each.name), each.name
 
 
 @register.simple_block_tag(takes_context=True)
 def post(
     context: template.Context, content: str, name: str, *args: Any, swaps: str = "", **options: str
 ) -> SafeString:
-    """A form that is sent to the route of this name, which holds its buttons and fields.
+    """A form that is sent to the route of this name, or to this address; it holds what is sent.
 
     `swaps` selects what the answer takes the place of, without another page. Of the `options`,
     `css` is the class, `confirm` is asked before it is sent, the others are attributes.
     """
-    url = reverse(name, args=args)
+    url = name if name.startswith("/") else reverse(name, args=args)
     if swaps:
         options |= {"hx-post": url, "hx-target": swaps, "hx-swap": "outerHTML"}
         options["hx-sync"] = "this:drop"
@@ -338,6 +419,18 @@ def post(
         context.get("csrf_token", ""),
         content,
     )
+
+
+@register.simple_tag(takes_context=True)
+def small_form(
+    context: template.Context, form: BaseForm, submit: str, name: str, *args: Any
+) -> SafeString:
+    """One of a page’s forms: a button with these words sends it to this route or address."""
+    action = name if name.startswith("/") else reverse(name, args=args)
+    more = {"form": form, "submit": submit, "action": action, "is_small": True}
+    # What the page’s main form has.
+    more |= dict.fromkeys(("cancel_url", "form_id", "htmx_target"), "")
+    return _around(context, "kit/form.html", **more)
 
 
 class Listing(template.Node):
@@ -361,13 +454,16 @@ class Listing(template.Node):
 @register.tag
 def listing(parser: template.base.Parser, token: template.base.Token) -> Listing:
     """{% listing "Label" %} rows {% otherwise %} empty state {% endlisting %}: `table` with its
-    head and pages, which a filter or another page of it renders anew."""
+    head and pages. It is the part `results`, which a filter or another page of it renders anew."""
     _, label = token.split_contents()
     rows = parser.parse(("otherwise",))
     parser.delete_first_token()
     otherwise = parser.parse(("endlisting",))
     parser.delete_first_token()
-    return Listing(parser.compile_filter(label), rows, otherwise)
+    found = Listing(parser.compile_filter(label), rows, otherwise)
+    part = TemplateProxy(template.NodeList([found]), parser.origin, "results")
+    parser.extra_data.setdefault("partials", {})["results"] = part
+    return found
 
 
 SHARES = 100

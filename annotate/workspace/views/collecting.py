@@ -21,7 +21,7 @@ from annotate.workspace.forms import (
     cleaned,
 )
 from annotate.workspace.remaking import remake
-from annotate.workspace.views.board import COLOURS, read_board
+from annotate.workspace.views.board import read_board
 from annotate.workspace.views.gold import Verdict
 from annotate.workspace.views.queries import query_context
 from annotate.workspace.views.texts import edited, outline, shown
@@ -204,7 +204,6 @@ def _page_context(access: Access, query: Query, page: CollectedPage) -> dict[str
         "board": board,
         "kept": kept,
         "alike": pages_like(page),
-        "colours": COLOURS,
         "source_url": web_url(page.document.source_url),
         **titled(query.text, query),
     }

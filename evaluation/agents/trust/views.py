@@ -97,9 +97,10 @@ def judge_samples(request: HttpRequest, slug: str) -> HttpResponse:
     if drawn := htmx.submit(form, partial(draw, access)):
         return htmx.redirect(request, reverse("judge-sample", args=[slug, drawn.pk]))
     table = SAMPLES.read(people.samples(access.benchmark), request.GET)
-    context = {"access": access, "form": form, "table": table}
-    show = htmx.invalid if form.is_bound else htmx.render
-    return show(request, "evaluation/agents/samples.html", context, partial="results")
+    context = {"access": access, "table": table}
+    return htmx.render(
+        request, "evaluation/agents/samples.html", context, partial="results", form=form
+    )
 
 
 @require_GET
