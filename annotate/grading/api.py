@@ -19,7 +19,7 @@ from corpus.models import Role
 from kit.api import Route
 
 
-class SampleSerializer(serializers.ModelSerializer):
+class GradingSampleSerializer(serializers.ModelSerializer):
     """What people judge; `judged` of it have a verdict, `given` counts verdicts."""
 
     drawn = serializers.IntegerField()
@@ -34,7 +34,7 @@ class SampleSerializer(serializers.ModelSerializer):
         ]
 
 
-class NewSampleSerializer(serializers.Serializer):
+class NewGradingSampleSerializer(serializers.Serializer):
     """How much is drawn, and how many people judge each."""
 
     size = serializers.IntegerField(required=False, default=verbs.SIZE)

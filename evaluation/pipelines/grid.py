@@ -177,9 +177,11 @@ def pipeline_means(run: PipelineRun, sheet: ScoreSheet | None) -> ReportTable:
                for name, *_ in rows]  # fmt: skip
     stage = next((e["of"][0] for e in run.steps if e["kind"] in plan.RERANKS), "")
     first = next((made for name, made, _ in rows if name == stage), None)
-    rows.append((_oracle_name(run.config), first, run.config["depth"]))
+    if first:
+        rows.append((_oracle_name(run.config), first, run.config["depth"]))
+        printed.append(None)
     note = "Printed: DIVER, the mean over its twelve sets."
-    return _means("Means by step", rows, sheet, [*printed, None], note)
+    return _means("Means by step", rows, sheet, printed, note)
 
 
 def _means(

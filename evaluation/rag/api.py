@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
-from annotate.grading.api import NewSampleSerializer, SampleSerializer
+from annotate.grading.api import GradingSampleSerializer, NewGradingSampleSerializer
 from annotate.grading.services import close_sample
 from annotate.grading.views import get_sample
 from corpus.access import Access, enter, enter_unblinded
@@ -163,19 +163,19 @@ class RagRoutes(ViewSetMixin, Route):
         """The answers of a run."""
         return self.page(get_run(self.reader(), pk).answers.all(), RagAnswerSerializer)
 
-    @extend_schema(responses=SampleSerializer(many=True))
+    @extend_schema(responses=GradingSampleSerializer(many=True))
     def rag_samples(self, request: Request, slug: str, pk: int) -> Response:
         """Samples of a run's answers that people judge, and drawing one."""
-        return self.page(people.samples(get_run(self.reader(), pk)), SampleSerializer)
+        return self.page(people.samples(get_run(self.reader(), pk)), GradingSampleSerializer)
 
-    @extend_schema(request=NewSampleSerializer, responses={201: SampleSerializer})
+    @extend_schema(request=NewGradingSampleSerializer, responses={201: GradingSampleSerializer})
     def rag_draw(self, request: Request, slug: str, pk: int) -> Response:
         """Samples of a run's answers that people judge, and drawing one."""
         access = enter(self.person(), slug, Role.ADMIN)
         run = get_run(access, pk)
-        made = people.draw(access=access, run=run, **self.read(NewSampleSerializer))
+        made = people.draw(access=access, run=run, **self.read(NewGradingSampleSerializer))
         found = people.samples(run).get(pk=made.pk)
-        return Response(SampleSerializer(found).data, status=201)
+        return Response(GradingSampleSerializer(found).data, status=201)
 
     @extend_schema(request=None, responses={204: None})
     def rag_sample_close(self, request: Request, slug: str, pk: int) -> Response:

@@ -15,6 +15,7 @@ from evaluation.metrics.alignment import system_pearson
 from evaluation.metrics.run import Floats
 from evaluation.metrics.standings import (
     Interval,
+    Standing,
     paired_gains,
     standings,
 )
@@ -219,7 +220,9 @@ def _drawn(board: Board, outcome: str) -> list[tuple[Cell, Cell, Cell]]:
 
     def make() -> list[list[list[float | None]]]:
         values = board.outcomes[outcome]
-        sides = zip(standings(*board.tasks(values), seed=SEED), uplifts(board, values), strict=True)
+        # No domain has such values: every system without a mean.
+        ranked = standings(*board.tasks(values), seed=SEED) or [Standing()] * len(values)
+        sides = zip(ranked, uplifts(board, values), strict=True)
         return [
             [
                 [found.mean, found.low, found.high],

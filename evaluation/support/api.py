@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSetMixin
 
-from annotate.grading.api import NewSampleSerializer, SampleSerializer
+from annotate.grading.api import GradingSampleSerializer, NewGradingSampleSerializer
 from annotate.grading.models import SampleKind
 from annotate.grading.sentences import POST_EDIT, SIZE
 from annotate.grading.services import close_sample
@@ -105,14 +105,14 @@ class SupportVerdictSerializer(serializers.ModelSerializer):
         fields = ["id", "claim", "state", "value", "start", "end", "said", "error"]
 
 
-class SupportSampleSerializer(SampleSerializer):
+class SupportSampleSerializer(GradingSampleSerializer):
     """Citations that people judge; `judged` have a verdict, `given` counts verdicts."""
 
-    class Meta(SampleSerializer.Meta):
-        fields = [*SampleSerializer.Meta.fields, "post_edit"]
+    class Meta(GradingSampleSerializer.Meta):
+        fields = [*GradingSampleSerializer.Meta.fields, "post_edit"]
 
 
-class NewSupportSampleSerializer(NewSampleSerializer):
+class NewSupportSampleSerializer(NewGradingSampleSerializer):
     """How many citations, how many people each, and in percent how many show machines first."""
 
     size = serializers.IntegerField(required=False, default=SIZE)

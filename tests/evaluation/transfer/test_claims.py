@@ -88,7 +88,7 @@ def test_what_a_stranger_decided_becomes_a_members_and_its_chain_holds(
     assert first.voter == side.person
     # An altered vote stays known as such; the others are as they were cast.
     assert altered_cases(votes) == [other.pk]
-    assert assessors([label])[label.pk].person == side.person.pk
+    assert assessors([label])[label.pk]["person"] == side.person.pk
     event = Event.objects.get(verb="x", scope="a#votes")
     assert event.data == {"person": side.person.pk, "case": side.stranger.pk}
     assert strangers(elsewhere) == {side.stranger: 1}
