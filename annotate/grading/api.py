@@ -172,23 +172,25 @@ class Grading(ViewSetMixin, Route):
     @extend_schema(request=NewGradeSerializer, responses={204: None})
     def grade(self, request: Request, slug: str, pk: int) -> Response:
         """Scoring an answer; a second time corrects, with a reason."""
-        return self._grade(pk, **self.read(NewGradeSerializer))
+        return self._grade(pk, NewGradeSerializer)
 
     @extend_schema(request=RightSerializer, responses={204: None})
     def say_right(self, request: Request, slug: str, pk: int) -> Response:
         """Saying whether an answer is right, beside the true ones."""
-        given = self.read(RightSerializer)
-        return self._grade(pk, scores={"true": float(given.pop("right"))}, **given)
+        return self._grade(pk, RightSerializer, right="true")
 
     @extend_schema(request=CoveredSerializer, responses={204: None})
     def say_covered(self, request: Request, slug: str, pk: int) -> Response:
         """Saying how much of the reference an answer covers."""
-        given = self.read(CoveredSerializer)
-        return self._grade(pk, scores={"covered": float(given.pop("covered"))}, **given)
+        return self._grade(pk, CoveredSerializer, covered="covered")
 
-    def _grade(self, pk: int, **given: Any) -> Response:
+    def _grade(self, pk: int, form: type[serializers.Serializer], **alone: str) -> Response:
+        """Store scores, or the one of a field, under its name."""
         access = self.enter()
         found = get_object_or_404(verbs.gradable(access), pk=pk)
+        given = self.read(form)
+        for field, name in alone.items():
+            given["scores"] = {name: float(given.pop(field))}
         verbs.grade_answer(answer=found, access=access, **given)
         return Response(status=204)
 

@@ -185,7 +185,10 @@ class SupportRoutes(ViewSetMixin, Route):
 
     @extend_schema(
         parameters=[OpenApiParameter("anyway", bool), OpenApiParameter("limits", bool)],
-        responses={(200, "application/x-ndjson"): OpenApiResponse(str)},
+        responses={
+            (200, "application/x-ndjson"): OpenApiResponse(str),
+            (200, "text/plain"): OpenApiResponse(str),
+        },
     )
     def answers(self, request: Request, slug: str, pk: int, shape: str) -> Any:
         """The answers of a set in a shape: rag24, rag25, ragtime or neuclir, as JSON lines.

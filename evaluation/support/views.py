@@ -303,9 +303,11 @@ def exported(of: SupportSet, shape: str, params: Any) -> HttpResponseBase:
     """
     if shape not in SHAPES:
         raise Http404("No such shape.")
-    anyway = bool(params.get("anyway") or params.get("limits"))
-    warned = check_limits(of, shape=shape, anyway=anyway)
-    if params.get("limits"):
+    is_list, anyway = (
+        params.get(name, "").lower() not in ("", "false", "0") for name in ("limits", "anyway")
+    )
+    warned = check_limits(of, shape=shape, anyway=anyway or is_list)
+    if is_list:
         told = "".join(f"{line}\n" for line in warned)
         return HttpResponse(told, content_type="text/plain; charset=utf-8")
     lines = (

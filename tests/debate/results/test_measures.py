@@ -102,7 +102,7 @@ def test_pairs_that_stopped_at_their_agreement_are_not_followed() -> None:
     rows = persistence([({1: 1}, None), ({1: 1, 2: 1}, None)])
     assert [(kept.hits, kept.n) for kept, *_ in rows.values()] == [(2, 2), (1, 1)]
     assert rows[1][2] == Proportion(0, 0)
-    assert persistence([({1: None}, None)]) == []
+    assert persistence([({1: None}, None)]) == {}
 
 
 def test_flip_matrix_of_the_published_stance_orders() -> None:
