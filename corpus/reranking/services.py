@@ -184,7 +184,8 @@ def keep_failed(*, run: RerankRun, actor: User | None) -> None:
         for each in failed:
             each.state, each.pids = RerankState.KEPT, found[each.query_id].pids
             each.scores = list(by_place(range(len(each.pids))).values())
-        RerankItem.objects.bulk_update(failed, ["state", "pids", "scores"], batch_size=200)
+        fields = ["state", "pids", "scores", "error"]  # why it failed stays
+        RerankItem.objects.bulk_update(failed, fields, batch_size=200)
         run.done = run.items.exclude(state=RerankState.WAITING).count()
         run.save(update_fields=["done"])
 

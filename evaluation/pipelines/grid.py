@@ -164,7 +164,7 @@ def rerank_means(run: RerankRun, sheet: ScoreSheet | None) -> ReportTable:
         rows.insert(0, (before.source.name, before.source, 0))
         before = RerankRun.objects.select_related("source").filter(run=before.source).first()
     rows[0] = ("retriever alone", *rows[0][1:])
-    return _means("Retriever alone, reranked, oracle", rows, sheet)
+    return _means("Retriever alone, reranked, oracle", rows, sheet, run.benchmark.slug)
 
 
 def pipeline_means(run: PipelineRun, sheet: ScoreSheet | None) -> ReportTable:
@@ -181,13 +181,14 @@ def pipeline_means(run: PipelineRun, sheet: ScoreSheet | None) -> ReportTable:
         rows.append((_oracle_name(run.config), first, run.config["depth"]))
         printed.append(None)
     note = "Printed: DIVER, the mean over its twelve sets."
-    return _means("Means by step", rows, sheet, printed, note)
+    return _means("Means by step", rows, sheet, run.benchmark.slug, printed, note)
 
 
 def _means(
     title: str,
     places: Sequence[tuple[str, RetrievalRun | None, int]],
     sheet: ScoreSheet | None,
+    slug: str,
     printed: Sequence[float | None] | None = None,
     note: str = "",
 ) -> ReportTable:
@@ -203,7 +204,7 @@ def _means(
         mean, domains = (line.mean, line.domains) if line else (None, [None] * len(names))
         if line and sheet and depth:
             mean, domains = oracle_of(sheet, line, depth)
-        url = reverse("retrieval-run", args=[made.benchmark.slug, made.pk])
+        url = reverse("retrieval-run", args=[slug, made.pk])
         beside = [printed[place]] if printed else []
         cells = (Cell(value, "points") for value in (mean, *beside, *domains))
         rows.append((text(name), text(made.name, url), *cells))

@@ -210,7 +210,7 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
     scores: list[DomainScore] = []
     holes: dict[str, Any] = {}
     oracles: dict[int, dict[int, list[float | None]]] = {
-        run.pk: {depth: [] for depth in sorted(_depths(run))} for run in runs
+        run.pk: {} if pool else {depth: [] for depth in sorted(_depths(run))} for run in runs
     }
     domains: list[str] = []  # in the order of the boards' columns
     steps, whole = count(1), len(runs) * len(shown.splits) * len(GoldView)
