@@ -60,7 +60,7 @@ def _begun(query: Query, before: list[Snapshot], actor: User) -> AspectChange | 
 def last_change(query: Query, person: User) -> AspectChange | None:
     """What the key Z undoes: this person's newest change that was not undone."""
     mine = AspectChange.objects.filter(query=query, created_by=person.pk, undone_by=None)
-    return mine.exclude(kind=ChangeKind.UNDO).first()
+    return mine.exclude(kind=ChangeKind.UNDO).order_by("-created_at", "-pk").first()
 
 
 def described(change: AspectChange) -> str:

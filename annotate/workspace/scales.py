@@ -57,7 +57,7 @@ def off_scale(query: Query, scale: str) -> list[Aspect]:
 def earlier_weights(query: Query, scale: str) -> dict[int, int]:
     """What people gave the query's aspects on this scale before they were moved off it."""
     found: dict[int, int] = {}
-    for change in AspectChange.objects.filter(query=query).order_by("pk"):
+    for change in AspectChange.objects.filter(query=query).order_by("created_at", "pk"):
         for each in [*change.before, *change.after]:
             if each["scale"] == scale:
                 found[each["pk"]] = each["weight"]

@@ -55,7 +55,7 @@ from kit.stats.predicted import Stratum, corrected_mean
 from kit.stats.ratings import from_columns
 
 # Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
-_FORM: Final = 3
+_FORM: Final = 4
 
 
 @dataclass(frozen=True)
@@ -290,20 +290,22 @@ def _corrected(board: Board, outcome: str, row: int) -> tuple[Cell, ...]:
         return ()
     # Right and wrong are a stratum each; of points the machine's say how people's vary.
     groups = [values == 0, values == 1] if board.is_binary(outcome) else [known]
+    # As shares of the most there is, for which intervals of few and of equal values hold.
+    best = board.best(outcome)
+    said, heard = values / best, people / best
     strata = [
         Stratum(
             int((group & spoken).sum()),
-            float(values[group & spoken].mean()),
-            list(zip(values[group & judged].tolist(), people[group & judged].tolist(),
-                     strict=True)),
+            float(said[group & spoken].mean()),
+            list(zip(said[group & judged].tolist(), heard[group & judged].tolist(), strict=True)),
         )
         for group in groups if (group & spoken).any()
     ]  # fmt: skip
-    found, share = corrected_mean(strata), spoken.sum() / known.sum()
+    found, share = corrected_mean(strata), best * spoken.sum() / known.sum()
     value, low, high = (
         None if end is None else end * share for end in (found.value, found.low, found.high)
     )
-    kind = "coefficient" if board.best(outcome) == 1 else "number"
+    kind = "coefficient" if best == 1 else "number"
     both = values[judged].tolist(), people[judged].tolist()
     return (
         text(board.systems[row].name, _source_url(board, row)),

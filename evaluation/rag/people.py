@@ -66,16 +66,17 @@ def said_by_people(benchmark: Benchmark, harness: str) -> Said:
     kind = kind_of(harness)
     found: dict[tuple[int, str], dict[int, float]] = {}
     columns = ("answer__query", "answer__text", "grader", "scores")
-    rows = _grades(benchmark).filter(answer__sample__kind=kind).order_by("pk")
+    rows = _grades(benchmark).filter(answer__sample__kind=kind).order_by("created_at", "pk")
     for query, text, person, scores in rows.values_list(*columns):
         found.setdefault((query, text), {})[person] = scores[SCALES[kind].name]
     return found
 
 
-def last_said(benchmark: Benchmark) -> tuple[int, int]:
-    """Another pair whenever people said something new."""
-    told = _grades(benchmark).aggregate(n=Count("pk"), last=Max("pk"))
-    return told["n"], told["last"] or 0
+def last_said(benchmark: Benchmark) -> tuple[int, int, int]:
+    """Others whenever people said something new, or one was said to be another."""
+    people = Count("grader", distinct=True)
+    told = _grades(benchmark).aggregate(n=Count("pk"), last=Max("pk"), people=people)
+    return told["n"], told["last"] or 0, told["people"]
 
 
 def _grades(benchmark: Benchmark) -> QuerySet[AnswerGrade]:

@@ -23,7 +23,9 @@ from annotate.models import (
     AnswerReview,
     Consent,
     EscalationCase,
+    ReferenceAnswer,
     Review,
+    SentenceGrade,
     Vote,
     VoteSlot,
     WeightScore,
@@ -81,7 +83,9 @@ def claim(*, benchmark: Benchmark, pseudonym: str, person: User | None, actor: U
 def claimed(benchmark: Benchmark) -> dict[User, User]:
     """By the account of a pseudonym the member that it was said to be; none who left the site."""
     told = Event.objects.filter(verb=CLAIMED, scope=f"{benchmark.slug}#merges").order_by("pk")
-    pairs = {each.data["pseudonym"]: each.data["person"] for each in told}
+    said = [each.data for each in told if isinstance(each.data, dict)]  # a file may bring others
+    named = [(each.get("pseudonym"), each.get("person")) for each in said]
+    pairs = {one: of for one, of in named if type(one) is int and type(of) is int}
     people = User.objects.in_bulk([*pairs, *pairs.values()])
     known = [(people.get(one), people.get(of)) for one, of in pairs.items()]
     return {one: of for one, of in known if one and of and of.is_active}
@@ -165,6 +169,11 @@ def _refuse_shared(parts: list[Part], stranger: User, person: User, cases: list[
         for one, other in permutations(fields, 2):
             if found := own[kind].filter(**{one: stranger, other: person}).first():
                 raise Refused(f"{both} had a part in {found}, which takes two people.")
+    for grader, author in ((stranger, person), (person, stranger)):
+        written = ReferenceAnswer.objects.by_people().filter(created_by=author).values("query")
+        judged = own[SentenceGrade].filter(grader=grader, item__is_reference=True)
+        if found := judged.filter(item__query__in=written).first():
+            raise Refused(f"{both} had a part in {found}, which takes two people.")
     for decision in own[Adjudication].filter(undone_at=None, adjudicator__in=(stranger, person)):
         pair = decision.query_id, decision.passage_id or 0
         between = parts_in_weight(decision.aspect) if decision.aspect else parts_in_pair(*pair)

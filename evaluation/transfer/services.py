@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from annotate.models import Adjudication
 from annotate.support.services import adopt_support
 from annotate.voting.cases import close_by_verdict
 from corpus.benchmarks.archive import refuse_archived
@@ -209,6 +210,7 @@ def choose(*, conflict: MergeConflict, choice: str, actor: User) -> None:
             label.refresh_from_db()
             if label.source == Source.EXPERT and label.status == Status.STANDING:
                 close_by_verdict(verdict=label, actor=actor)
+                _let_decisions_follow(conflict, actor)
         told = {name: getattr(conflict, name) for name in ("kind", "ours", "theirs")}
         audit.record(
             actor=actor,
@@ -217,6 +219,24 @@ def choose(*, conflict: MergeConflict, choice: str, actor: User) -> None:
             scope=f"{scope}#merges",
             data=told | {"choice": choice},
         )
+
+
+def _let_decisions_follow(conflict: MergeConflict, actor: User) -> None:
+    """Of third persons' decisions the one behind the label that counts now stands, and no other."""
+    if conflict.support is not None:
+        own = Q(support=conflict.support)
+        same = Q(
+            support__aspect=conflict.support.aspect_id, support__passage=conflict.support.passage_id
+        )
+    else:
+        assert conflict.judgment is not None
+        own = Q(judgment=conflict.judgment)
+        same = Q(passage=conflict.judgment.passage_id, support=None)
+    rows = Adjudication.objects.filter(same, query=conflict.query_id)
+    ended = {"undone_at": timezone.now(), "undone_by": actor}
+    rows.filter(undone_at=None).exclude(own).update(**ended)
+    if newest := rows.filter(own).first():
+        rows.filter(pk=newest.pk).update(undone_at=None, undone_by=None)
 
 
 def sweep() -> None:

@@ -83,7 +83,8 @@ def _fields(line: str) -> dict[str, Any]:
     for name in SHAPES[JSONL][:3]:
         kinds = str if name == "measure" else str | int
         value = given.get(name)
-        if isinstance(value, bool) or not isinstance(value, kinds) or not str(value).strip():
+        is_name = isinstance(value, kinds) and not isinstance(value, bool)
+        if not is_name or not str(value).strip() or not str(value).isprintable():
             raise ValueError(f"{name} is missing, or no name")
     if "value" not in given:
         raise ValueError("value is missing")

@@ -19,6 +19,8 @@ from annotate.models import (
     SupportLabel,
 )
 from annotate.workspace.changes import FIELDS
+from annotate.workspace.gold import standing_verdict
+from corpus.judgments.services import first_row
 from corpus.models import Judgment, Status
 from evaluation.transfer.merging.rows import Rows, by, merge_corrected
 from evaluation.transfer.models import ConflictKind
@@ -95,7 +97,11 @@ def _merge_tags(rows: Rows) -> None:
     standing = {(each.passage_id, each.problem) for each in ours if each.ended_at is None}
     places = {each.pk: each.passage_id and rows.passage(each.passage_id) for each in theirs}
     abouts = {each.pk: (getattr(places[each.pk], "pk", None), each.problem) for each in theirs}
-    stands_there = {abouts[each.pk] for each in theirs if each.ended_at is None}
+    stands_there = {
+        abouts[each.pk]
+        for each in theirs
+        if each.ended_at is None and (not each.passage_id or places[each.pk])
+    }
     for row in theirs:
         passage, about = places[row.pk], abouts[row.pk]
         if row.passage_id and passage is None:
@@ -134,7 +140,13 @@ def _merge_decisions(rows: Rows) -> None:
         needed = led.keys() - (() if row.support_id else {"case"})
         if found := known.get(row.created_at):
             rows.match(row, found)
-            if (found.undone_at is None) != (row.undone_at is None):
+            is_dead = found.undone_at is None and not _counts(found)
+            if is_dead and row.undone_at and not rows.told.is_forged(row.undone_by_id):
+                undone = {"undone_at": row.undone_at, "undone_by": row.undone_by_id}
+                Adjudication.objects.filter(pk=found.pk).update(**undone)
+                decided.discard(_decided(found))
+                rows.told.note(found, "undo decision by merge", query=rows.ours.pk)
+            elif (found.undone_at is None) != (row.undone_at is None):
                 rows.leave(row, "it stands on one side alone")
         elif rows.told.is_forged(row.adjudicator_id, row.undone_by_id):
             rows.leave(row, _FORGED)
@@ -153,6 +165,17 @@ def _merge_decisions(rows: Rows) -> None:
             made = rows.add(row, query=rows.ours, **led, undone_at=ended)
             decided |= {_decided(made)} if stands else set()
             rows.told.note(made, "merge decision", query=rows.ours.pk)
+
+
+def _counts(decision: Adjudication) -> bool:
+    """Whether its label or weight is the one that counts here now, as the database says."""
+    if decision.aspect_id and decision.weight:
+        return Aspect.objects.filter(pk=decision.aspect_id, weight=decision.weight).exists()
+    if decision.support_id:
+        return SupportLabel.objects.standing().filter(pk=decision.support_id).exists()
+    assert decision.passage is not None  # a constraint says so
+    verdict = standing_verdict(decision.query, decision.passage)
+    return verdict is not None and first_row(verdict) == decision.judgment_id
 
 
 def _decided(decision: Adjudication) -> tuple[int | None, ...]:

@@ -151,7 +151,7 @@ def _without_nothing(rule: references.Rule, given: Any, found: Any) -> Any:
     """Without the keys, of those that the rule names, that led to something and do not here."""
     named = rule if isinstance(rule, dict) else {}
     if isinstance(given, list):
-        return [_without_nothing(named["*"], *both) for both in zip(given, found, strict=True)]
+        return [_without_nothing(named.get("*", ""), *both) for both in zip(given, found, strict=True)]
     kept = {}
     for name, each in found.items():
         if name in named and each != given[name]:
@@ -186,13 +186,23 @@ def merge_corrected(
     counts = {"stands": True} if hasattr(kind, "stands") else {}
     history = dict.fromkeys(counts, False)
     # The newest first: an older one names what replaced it.
-    for row in kind.objects.filter(**{query: rows.theirs}).order_by("-pk"):
+    theirs = list(kind.objects.filter(**{query: rows.theirs}).order_by("-pk"))
+    # Whose rows stand under another name here, after a claim on one side: theirs would count twice.
+    moved = set()
+    for row in theirs:
+        here, person = places.get(row.pk), getattr(row, f"{giver}_id")
+        found = known.get((here.pk, row.created_at)) if here else None
+        if here and found and rows.told.name(getattr(found, f"{giver}_id")) != rows.told.name(person):
+            moved.add((here.pk, person))
+    for row in theirs:
         here, after = places.get(row.pk), rows.led(kind, row.superseded_by_id)
         person = getattr(row, f"{giver}_id")
         if here is None:
             rows.leave(row, "what it is about is not here")
         elif found := known.get((here.pk, row.created_at)):
             rows.match(row, found)
+        elif (here.pk, person) in moved:
+            rows.leave(row, "who gave it has another name here")
         elif row.superseded_by_id and after is None:
             rows.leave(row, "what replaced it is not here")
         elif rows.told.is_forged(person):

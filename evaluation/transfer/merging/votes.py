@@ -89,6 +89,11 @@ def _add_votes(rows: Rows, row: EscalationCase, case: EscalationCase) -> int:
     named = {(rows.told.name(each.voter_id), each.created_at) for each in theirs}
     # Under another name there, where somebody said who its giver is.
     renamed = {_said(known[each]): known[each] for each in known.keys() - named}
+    moved = {
+        rows.told.name(each.voter_id)
+        for each in theirs
+        if (rows.told.name(each.voter_id), each.created_at) not in known and _said(each) in renamed
+    }
     added = 0
     for vote in theirs:
         giver = rows.told.name(vote.voter_id)
@@ -103,9 +108,8 @@ def _add_votes(rows: Rows, row: EscalationCase, case: EscalationCase) -> int:
         if vote.link == ALTERED:
             rows.leave(vote, "the votes of its case were altered there")
             continue
-        replaced = (rows.led(Vote, each.pk) for each in theirs if each.superseded_by_id == vote.pk)
-        if any(each and rows.told.name(each.voter_id) != giver for each in replaced):
-            rows.leave(vote, "it replaces the vote of somebody else here")
+        if giver in moved:
+            rows.leave(vote, "who gave it has another name here")
             continue
         stands = vote.status == VoteStatus.STANDING
         earlier = mine.get(vote.voter_id) if stands else None
