@@ -236,3 +236,16 @@ def test_short_and_long_answers_of_one_text_are_judged_apart(essays) -> None:
     assert people.said_by_people(essays.benchmark, "short") == {}
     (said,) = people.said_by_people(essays.benchmark, "cited").values()
     assert list(said.values()) == [60]
+
+
+def test_points_that_are_all_nothing_have_an_interval_on_their_scale(essays) -> None:
+    drawn(essays, size=3)
+    access = enter(essays.expert, essays.benchmark.slug)
+    for answer in GradedAnswer.objects.all():
+        grade_answer(answer=answer, access=access, scores={"covered": 0})
+    tables = {each.name: each for each in boards.shown(essays.run).tables}
+    (row,) = (each for each in tables["corrected"].rows if each[0].value == "bm25")
+    corrected = row[-1]
+    # Three of three that are nothing leave room for a share of all points, not of a single one.
+    assert corrected.value == pytest.approx(0)
+    assert corrected.high > 5
