@@ -23,7 +23,6 @@ from kit.runs.turns import Turn
 from llm import endpoints
 from llm.batching import Batcher
 from llm.client import Client
-from llm.embeddings import EmbeddingRequest
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, Outage, OverBudget, Permanent, Refusal, Transient
 from llm.ledger import writing
@@ -34,6 +33,7 @@ from llm.prices import PriceTable, table
 from llm.profiles import Profile, adapted, known, likely_input
 from llm.requests import Reply, Request
 from llm.reranking import RerankRequest
+from llm.wire import EmbeddingRequest
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -19,7 +19,6 @@ from django.utils import timezone
 
 from kit.errors import Refused
 from llm import endpoints
-from llm.embeddings import embedding_request
 from llm.endpoints import Endpoint
 from llm.errors import ErrorClass, LLMError, WrongSetup, without_secrets
 from llm.gateway import Gateways
@@ -28,6 +27,7 @@ from llm.practice.rules import CHECK
 from llm.prices import table
 from llm.requests import Reply, Request, object_schema
 from llm.reranking import WIRES, rerank_request
+from llm.wire import embedding_request
 
 # A page waits for it, and gives up after thirty seconds.
 DEADLINE_S: Final = 25.0

@@ -6,8 +6,8 @@ answer there only), and embeddings; llm/reranking.py has the shapes of rerank se
 """
 
 import json
-from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 import numpy as np
@@ -15,15 +15,41 @@ import numpy.typing as npt
 import orjson
 
 from llm import reranking
-from llm.embeddings import LITTLE, EmbeddingRequest, pack
 from llm.errors import ErrorClass, Transient
 from llm.parsing import storable
 from llm.profiles import Profile, messages_for
-from llm.requests import LENGTH, Message, Reply, Request, ToolCall, Usage, count
+from llm.requests import LENGTH, Message, Reply, Request, TextsRequest, ToolCall, Usage, count
 
 _TOP_LOGPROBS: Final = 5
 _CALLED: Final = ("name", "arguments")
 _MOST_DIMENSIONS: Final = 65_536
+LITTLE: Final = np.dtype("<f4")
+
+
+class EmbeddingRequest(TextsRequest):
+    """A request for vectors."""
+
+
+def embedding_request(
+    *, endpoint: str, model: str, texts: Sequence[str], dimensions: int | None = None
+) -> EmbeddingRequest:
+    """Ask for the vectors of these texts; `dimensions` shortens them where the model can."""
+    more = {} if dimensions is None else {"dimensions": dimensions}
+    return EmbeddingRequest.of("embedding", endpoint, model, texts, **more)
+
+
+def pack(vectors: npt.NDArray[np.float32]) -> str:
+    """Vectors as the ledger keeps them: how many, how long, the numbers in base64."""
+    rows, width = vectors.shape
+    return f"{rows}x{width}:{b64encode(vectors.astype(LITTLE).tobytes()).decode('ascii')}"
+
+
+def unpack(text: str) -> npt.NDArray[np.float32]:
+    """The same back; raises ValueError for a text that `pack` did not write."""
+    shape, _, numbers = text.partition(":")
+    rows, width = map(int, shape.split("x"))
+    found = np.frombuffer(b64decode(numbers, validate=True), LITTLE)
+    return found.reshape(rows, width).astype(np.float32)
 
 
 def written(request: Request, profile: Profile) -> tuple[str, dict[str, Any]]:

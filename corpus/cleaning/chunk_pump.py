@@ -15,10 +15,10 @@ from corpus.cleaning.chunks import Chunker, Item, Vectors, requests_for
 from corpus.cleaning.rules import Row, Tally, domain_names, write
 from corpus.models import CleaningRun
 from kit.runs.models import RunGroup
-from llm.embeddings import unpack
 from llm.errors import LLMError, Pauses
 from llm.gateway import Gateways
 from llm.pump import Pump
+from llm.wire import unpack
 
 
 @dataclass

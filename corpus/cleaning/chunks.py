@@ -20,8 +20,8 @@ from corpus.marcus.parts import Source, take_apart
 from corpus.models import CleaningRun, CorpusVersion, Document, Passage
 from corpus.versions.crosswalk import BESIDE
 from corpus.versions.effective import aspects_of, gold_of
-from llm.embeddings import EmbeddingRequest, embedding_request
 from llm.practice.completion import embed
+from llm.wire import EmbeddingRequest, embedding_request
 
 # Keys of pages stand behind those of passages: a group holds either.
 PAGES: Final = 1 << 62

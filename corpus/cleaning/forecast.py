@@ -29,7 +29,6 @@ from corpus.marcus.settings import Settings
 from corpus.models import CleanedPage, CleaningRun, CorpusVersion, Passage
 from corpus.versions.effective import aspects_of, gold_of
 from llm import endpoints
-from llm.embeddings import EmbeddingRequest
 from llm.endpoints import Endpoint, fence_key
 from llm.ledger.writing import look_up
 from llm.models import Call
@@ -37,6 +36,7 @@ from llm.practice.completion import predicted
 from llm.prices import table
 from llm.profiles import CHARACTERS_PER_TOKEN, likely_input, likely_tokens
 from llm.requests import Request, Usage
+from llm.wire import EmbeddingRequest
 
 # What is worked on at most: so many letters, and so many pages of a kind.
 _LETTERS: Final = 200_000

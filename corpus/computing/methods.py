@@ -26,11 +26,11 @@ from corpus.retrieval.toplist import best_of, fuse, plain
 from corpus.versions.crosswalk import excluded_in
 from kit.errors import Refused
 from kit.runs.models import LostLease
-from llm.embeddings import embedding_request, unpack
 from llm.endpoints import Endpoint
 from llm.gateway import Gateways
 from llm.models import Account
 from llm.trying import demand_answers
+from llm.wire import embedding_request, unpack
 
 logger = logging.getLogger(__name__)
 # Texts of one request, and requests that are under way before their vectors are written.

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from aiohttp import web
 
-from llm.embeddings import embedding_request, pack, unpack
 from llm.errors import Transient
 from llm.gateway import Gateways
 from llm.ledger.reading import transcript
@@ -16,7 +15,7 @@ from llm.models import Account, Call, to_units
 from llm.prices import PriceTable
 from llm.profiles import Profile
 from llm.requests import Reply
-from llm.wire import read, written
+from llm.wire import embedding_request, pack, read, unpack, written
 from tests.llm.stub import Stub
 
 TWO = embedding_request(endpoint="stub", model="stub-1", texts=["one", "two"])

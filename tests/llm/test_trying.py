@@ -8,9 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from llm import endpoints
-from llm.embeddings import pack
 from llm.models import Call, ModelProfile
 from llm.trying import standing, trials, try_endpoint
+from llm.wire import pack
 from tests.debate.answering import answering
 from tests.llm.stub import Step, after, completion, status
 

@@ -151,7 +151,9 @@ def _without_nothing(rule: references.Rule, given: Any, found: Any) -> Any:
     """Without the keys, of those that the rule names, that led to something and do not here."""
     named = rule if isinstance(rule, dict) else {}
     if isinstance(given, list):
-        return [_without_nothing(named.get("*", ""), *both) for both in zip(given, found, strict=True)]
+        return [
+            _without_nothing(named.get("*", ""), *both) for both in zip(given, found, strict=True)
+        ]
     kept = {}
     for name, each in found.items():
         if name in named and each != given[name]:
@@ -192,7 +194,11 @@ def merge_corrected(
     for row in theirs:
         here, person = places.get(row.pk), getattr(row, f"{giver}_id")
         found = known.get((here.pk, row.created_at)) if here else None
-        if here and found and rows.told.name(getattr(found, f"{giver}_id")) != rows.told.name(person):
+        if (
+            here
+            and found
+            and rows.told.name(getattr(found, f"{giver}_id")) != rows.told.name(person)
+        ):
             moved.add((here.pk, person))
     for row in theirs:
         here, after = places.get(row.pk), rows.led(kind, row.superseded_by_id)
