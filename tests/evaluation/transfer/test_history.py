@@ -285,3 +285,14 @@ def test_scores_of_answers_name_the_aspects_of_here(sides: SimpleNamespace) -> N
     assert report["left_out"] == [
         {"what": "answer grade of 1", "why": "what it is about is not here"}
     ]
+
+
+def test_who_has_another_name_there_is_not_counted_twice(sides: SimpleNamespace) -> None:
+    # The same rating, by a pseudonym that was claimed there and is another account since.
+    do(sides.a, START, "rate", 1, 3)
+    do(sides.b, START, "rate", 2, 3)
+    do(sides.b, START + timedelta(hours=1), "rate", 2, 5)
+    report = merge(sides)
+    (standing,) = AnswerRating.objects.standing().filter(pair=sides.a.pair)
+    assert (standing.rater_id, standing.human_quality) == (stranger(1).pk, 3)
+    assert [each["why"] for each in report["left_out"]] == ["who gave it has another name here"]
