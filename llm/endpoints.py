@@ -12,7 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
-from django import forms
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
@@ -196,12 +195,6 @@ def chosen_endpoint(name: str, role: str, *, none: str = NO_ENDPOINT) -> Endpoin
 def endpoint_choices(role: str) -> list[tuple[str, str]]:
     """The endpoints with their models; first, and so chosen, the one that has this role."""
     return [(each.name, f"{each.name} ({each.default_model})") for each in available(role)]
-
-
-def endpoint_field(role: str, **more: Any) -> forms.ChoiceField:
-    """The field of every form that chooses who is asked in that role."""
-    more = {"label": "Model endpoint", **more}
-    return forms.ChoiceField(choices=lambda: endpoint_choices(role), **more)
 
 
 def practice(base_url: str) -> Endpoint:

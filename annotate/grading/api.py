@@ -268,7 +268,9 @@ urlpatterns = [
     path(f"{_HERE}/next/", _to({"get": "next_answer"}), name="api-answer-grade-next"),
     path(f"{_HERE}/<int:pk>/", _to({"get": "answer", "post": "grade"}), name="api-answer-grade"),
     path(f"{_HERE}/<int:pk>/right/", _to({"post": "say_right"}), name="api-answer-grade-right"),
-    path(f"{_HERE}/<int:pk>/covered/", _to({"post": "say_covered"}), name="api-answer-covered"),
+    path(
+        f"{_HERE}/<int:pk>/covered/", _to({"post": "say_covered"}), name="api-answer-grade-covered"
+    ),
     path(f"{_SENTENCES}/next/", _to({"get": "next_sentence"}), name="api-sentence-next"),
     path(f"{_SENTENCES}/<int:pk>/", _to({"get": "sentence", "post": "judge"}), name="api-sentence"),
 ]

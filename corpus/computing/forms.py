@@ -9,8 +9,7 @@ from corpus.computing.models import Method
 from corpus.models import Benchmark, CorpusVersion
 from corpus.versions.forms import FIELD, RunField, runs_of, version_field
 from corpus.versions.services import chosen
-from llm.endpoints import endpoint_field
-from llm.ledger.accounts import budget_field
+from llm.ledger.accounts import budget_field, endpoint_field
 
 ABOUT = {
     Method.BM25: "Words, weighed by how rare they are and how long the passage is. The values "

@@ -9,8 +9,7 @@ from corpus.options import fields_of
 from corpus.reranking import asking
 from corpus.reranking.services import CHOICES, MIX_WORDS, SETTINGS, role_of
 from corpus.versions.forms import RunField, runs_of
-from llm.endpoints import endpoint_field
-from llm.ledger.accounts import budget_field
+from llm.ledger.accounts import budget_field, endpoint_field
 
 ABOUT: Final = {
     asking.POINTWISE: "A model scores each passage from 0 to 10, one call a passage.",

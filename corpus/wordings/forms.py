@@ -9,8 +9,7 @@ from corpus.options import fields_of
 from corpus.versions.forms import RunField
 from corpus.wordings import asking
 from corpus.wordings.services import CHOICES, ROLE, SETTINGS, retrievers_of
-from llm.endpoints import endpoint_field
-from llm.ledger.accounts import budget_field
+from llm.ledger.accounts import budget_field, endpoint_field
 from llm.tokens import names
 
 ABOUT: Final = {

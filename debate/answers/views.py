@@ -22,8 +22,8 @@ from kit import htmx
 from kit.errors import Refused
 from kit.lists.tables import Column, Filter, Table
 from llm import endpoints
-from llm.endpoints import chosen_endpoint, endpoint_field
-from llm.ledger.accounts import budget_field, effort_field
+from llm.endpoints import chosen_endpoint
+from llm.ledger.accounts import budget_field, effort_field, endpoint_field
 
 LIST = Table(
     columns=(

@@ -20,8 +20,7 @@ from kit import htmx
 from kit.runs.models import OVER
 from kit.runs.moves import cancel_run, pause_run
 from llm import endpoints
-from llm.endpoints import endpoint_field
-from llm.ledger.accounts import budget_field
+from llm.ledger.accounts import budget_field, endpoint_field
 
 
 class HintForm(forms.Form):

@@ -11,8 +11,7 @@ from evaluation.agents.judging import ROLE as JUDGE_ROLE
 from evaluation.agents.protocol.judging import JudgeMode
 from evaluation.agents.services import LIMITS, MOST_ROUNDS, ROLE, retrievers
 from llm import tokens
-from llm.endpoints import endpoint_field
-from llm.ledger.accounts import budget_field, effort_field
+from llm.ledger.accounts import budget_field, effort_field, endpoint_field
 
 
 class AgentForm(forms.Form):

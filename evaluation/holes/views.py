@@ -31,8 +31,7 @@ from kit.errors import Refused
 from kit.lists.csvfile import table_response
 from kit.lists.report_tables import ReportTable
 from llm import endpoints
-from llm.endpoints import endpoint_field
-from llm.ledger.accounts import budget_field
+from llm.ledger.accounts import budget_field, endpoint_field
 
 
 def holes_leaderboard(sheet: ScoreSheet) -> Leaderboard:

@@ -11,8 +11,7 @@ from corpus.versions.forms import RunField
 from corpus.wordings import asking
 from corpus.wordings.services import ROLE, retrievers_of
 from evaluation.pipelines import plan
-from llm.endpoints import endpoint_field
-from llm.ledger.accounts import budget_field
+from llm.ledger.accounts import budget_field, endpoint_field
 
 DEPTH = Setting(int, 100, 1, 1000)
 

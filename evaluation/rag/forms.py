@@ -14,8 +14,7 @@ from evaluation.rag.grading import ROLE as GRADER
 from evaluation.rag.models import HARNESSES
 from evaluation.rag.protocol.grading import REFERENCE, STRICT
 from evaluation.rag.services import LIMITS, ROLE
-from llm.endpoints import endpoint_field
-from llm.ledger.accounts import budget_field, effort_field
+from llm.ledger.accounts import budget_field, effort_field, endpoint_field
 
 
 class RagForm(forms.Form):

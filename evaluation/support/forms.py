@@ -9,8 +9,7 @@ from corpus.lists import domain_choices
 from corpus.models import Benchmark
 from evaluation.rag.forms import DrawForm as DrawAnswers
 from evaluation.support.services import MOST_PER_SENTENCE, ROLE, sources
-from llm.endpoints import endpoint_field
-from llm.ledger.accounts import budget_field, effort_field
+from llm.ledger.accounts import budget_field, effort_field, endpoint_field
 
 
 def _per_sentence(help_text: str) -> forms.IntegerField:

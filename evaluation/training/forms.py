@@ -8,8 +8,7 @@ from corpus.models import Benchmark
 from corpus.options import fields_of
 from corpus.versions.forms import RunField, runs_of
 from evaluation.training.services import CHOICES, MOST_ASKED, ROLE, SETTINGS
-from llm.endpoints import endpoint_field
-from llm.ledger.accounts import budget_field
+from llm.ledger.accounts import budget_field, endpoint_field
 
 _WORDS: Final[dict[str, tuple[str, str]]] = {
     "depth": ("First passages that are graded", "Above 6 of 10 positive, below 4 negative."),

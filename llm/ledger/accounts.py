@@ -282,6 +282,12 @@ def budget_words(run: PayingRun, *, waiting: str) -> str:
     )
 
 
+def endpoint_field(role: str, **more: Any) -> forms.ChoiceField:
+    """The field of every form that chooses who is asked in that role."""
+    more = {"label": "Model endpoint", **more}
+    return forms.ChoiceField(choices=lambda: endpoints.endpoint_choices(role), **more)
+
+
 def effort_field() -> forms.ChoiceField:
     """The field of every form that sets how long a model may think."""
     return forms.ChoiceField(

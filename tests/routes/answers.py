@@ -24,7 +24,7 @@ ROWS: list[tuple[str, Row]] = [
     ("api-answer-grade", get(OWN, special={"outsider": 404})),
     ("api-answer-grade", post(OWN, 400, special={"outsider": 404})),
     ("api-answer-grade-right", post(OWN, 400, special={"outsider": 404})),
-    ("api-answer-covered", post(OWN, 400, special={"outsider": 404})),
+    ("api-answer-grade-covered", post(OWN, 400, special={"outsider": 404})),
     ("sentence-judge", get(ANNOTATORS)),
     ("sentence-judge", post(ANNOTATORS, 422, special={"outsider": 302})),
     ("api-sentence-next", get(ANNOTATORS)),

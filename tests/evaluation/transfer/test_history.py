@@ -150,8 +150,8 @@ def state_of(side: SimpleNamespace) -> dict[str, Any]:
         "tagged": {(t.passage.pid, t.problem) for t in tags.standing()},  # type: ignore[union-attr]
         "decisions": {(d.passage.pid, d.label, d.created_at) for d in decisions},  # type: ignore[union-attr]
         "decided": {(d.passage.pid, d.label) for d in decisions.standing()},  # type: ignore[union-attr]
-        "ratings": {(r.rater_id, r.human_quality, r.created_at) for r in ratings},
-        "rated": {(r.rater_id, r.human_quality) for r in ratings.standing()},
+        "ratings": {(r.rater.username, r.human_quality, r.created_at) for r in ratings},
+        "rated": {(r.rater.username, r.human_quality) for r in ratings.standing()},
         "changes": {
             (c.created_at, *(each[0]["weight"] for each in (c.before, c.after))) for c in changes
         },
