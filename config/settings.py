@@ -195,7 +195,11 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "OPTIONS": {
-            "builtins": ["template_partials.templatetags.partials", "kit.templatetags.assay"],
+            "builtins": [
+                "template_partials.templatetags.partials",
+                "kit.templatetags.figures",
+                "kit.templatetags.assay",
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

@@ -22,7 +22,7 @@ from evaluation.models import ReleaseState
 from kit import htmx
 from kit.health.checks import failing
 from kit.runs.models import OVER, RunStatus
-from kit.templatetags.assay import number as n
+from kit.templatetags.figures import number as n
 
 _WORDS = {
     "done": "Done",

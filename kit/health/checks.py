@@ -15,7 +15,7 @@ from django.utils import timezone
 from kit.runs.models import RunStatus
 from kit.runs.polling import run_models
 from kit.runs.workers import Worker
-from kit.templatetags.assay import duration
+from kit.templatetags.figures import duration
 
 # A run that nobody has begun stands before all that had a turn, so it waits for about one turn.
 _TURNS: Final = 3

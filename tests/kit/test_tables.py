@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from kit.lists.report_tables import Cell, ReportTable, text
 from kit.lists.tables import Column, Filter, ListPage, Table, keys_first
-from kit.templatetags import assay
+from kit.templatetags import assay, figures
 
 pytestmark = pytest.mark.django_db
 
@@ -201,7 +201,7 @@ def test_three_queries_whatever_is_asked(
     [(2491, "2,491"), (0, "0"), (3.0, "3"), (3.14159, "3.14"), (None, "–"), (math.nan, "–")],
 )
 def test_number_readable_and_unknown_is_a_dash(value: float | None, shown: str):
-    assert assay.number(value) == shown
+    assert figures.number(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -209,21 +209,21 @@ def test_number_readable_and_unknown_is_a_dash(value: float | None, shown: str):
     [(0.4, 0, "40 %"), (0.0346, 1, "3.5 %"), (0, 0, "0 %"), (None, 0, "–"), (math.nan, 1, "–")],
 )
 def test_percent_undefined_is_not_zero(value: float | None, digits: int, shown: str):
-    assert assay.percent(value, digits) == shown
+    assert figures.percent(value, digits) == shown
 
 
 def test_share_of_nothing_is_undefined():
-    assert (assay.share(1, 4), assay.share(0, 4), assay.share(1, 0)) == (0.25, 0.0, None)
+    assert (figures.share(1, 4), figures.share(0, 4), figures.share(1, 0)) == (0.25, 0.0, None)
 
 
 def test_when_today_is_a_time_and_earlier_a_date():
     now = timezone.localtime().replace(hour=14, minute=3)
-    assert assay.when(now) == "14:03"
-    assert assay.when(datetime(2025, 2, 1, 9, 5, tzinfo=timezone.get_current_timezone())) == (
+    assert figures.when(now) == "14:03"
+    assert figures.when(datetime(2025, 2, 1, 9, 5, tzinfo=timezone.get_current_timezone())) == (
         "1 Feb 2025, 09:05"
     )
-    assert assay.when(now - timedelta(days=1)) != "14:03"
-    assert assay.when(None) == "–"
+    assert figures.when(now - timedelta(days=1)) != "14:03"
+    assert figures.when(None) == "–"
 
 
 def test_verbatim_keeps_carriage_returns_and_escapes():

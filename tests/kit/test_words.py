@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 from django.template import Context, Template
 
-from kit.templatetags.assay import in_words, kind, named, p_words
+from kit.templatetags.assay import in_words, kind, named
+from kit.templatetags.figures import p_words
 
 
 @pytest.mark.parametrize(
