@@ -16,6 +16,7 @@ from corpus.models import Role
 from corpus.run_routes import OneRun, RunVerb
 from evaluation.transfer import services as verbs
 from evaluation.transfer.claims import claim, strangers
+from evaluation.transfer.conflicts import choose
 from evaluation.transfer.models import Choice, MergeConflict, Transfer, TransferKind
 from evaluation.transfer.views import (
     RUNS,
@@ -147,7 +148,7 @@ class Transfers(ViewSetMixin, Route):
         """Settling a conflict."""
         access = self.access()
         found = get_conflict(access, pk)
-        verbs.choose(conflict=found, actor=access.user, **self.read(ChoiceSerializer))
+        choose(conflict=found, actor=access.user, **self.read(ChoiceSerializer))
         return Response(ConflictSerializer(get_conflict(access, pk)).data)
 
 

@@ -13,23 +13,18 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
-from annotate.models import Adjudication
-from annotate.support.services import adopt_support
-from annotate.voting.cases import close_by_verdict
 from corpus.benchmarks.archive import refuse_archived
 from corpus.benchmarks.services import join
 from corpus.imports.uploads import keep_upload, new_folder
-from corpus.judgments.services import adopt_judgments, lock_queries
-from corpus.models import Benchmark, Role, Source, Status, VersionState
+from corpus.models import Benchmark, Role, VersionState
 from corpus.quotas.services import check_room
 from corpus.texts.indexing import request_index
 from evaluation.background import failures_in_row
 from evaluation.transfer import checking, reading, writing
 from evaluation.transfer.graph import parts_of, schema
 from evaluation.transfer.merging.run import Merge
-from evaluation.transfer.models import Choice, MergeConflict, Transfer, TransferKind
+from evaluation.transfer.models import Transfer, TransferKind
 from kit import audit
 from kit.backup import archive
 from kit.backup.services import snapshot
@@ -183,60 +178,6 @@ def merge_file(
                 actor=actor, verb="merge file", target=benchmark, scope=benchmark.slug, data=data
             )
     return report
-
-
-def choose(*, conflict: MergeConflict, choice: str, actor: User) -> None:
-    """Keep what is here, or let the label of the file count. Raises Refused where it is settled.
-
-    Aspects and their gold are written in the workspace, where they can be undone: what the file
-    said of them stands in the conflict, and its aspects among the removed ones.
-    """
-    label = conflict.judgment or conflict.support
-    with transaction.atomic():
-        lock_queries([conflict.query_id])
-        rows = MergeConflict.objects.filter(pk=conflict.pk, choice=Choice.OPEN)
-        if choice not in (Choice.OURS, Choice.THEIRS):
-            raise Refused("Choose ours or theirs.", field="choice")
-        if choice == Choice.THEIRS and label is None:
-            raise Refused("Change it in the query's workspace, then close this with “ours”.")
-        if not rows.update(choice=choice, chosen_by=actor, chosen_at=timezone.now()):
-            raise Refused("Somebody chose already. Reload the page.")
-        scope = conflict.benchmark.slug
-        if choice == Choice.THEIRS and conflict.judgment is not None:
-            adopt_judgments(judgments=[conflict.judgment], actor=actor, scope=scope)
-        if choice == Choice.THEIRS and conflict.support is not None:
-            adopt_support(label=conflict.support, actor=actor)
-        if choice == Choice.THEIRS and label is not None:
-            label.refresh_from_db()
-            if label.source == Source.EXPERT and label.status == Status.STANDING:
-                close_by_verdict(verdict=label, actor=actor)
-                _let_decisions_follow(conflict, actor)
-        told = {name: getattr(conflict, name) for name in ("kind", "ours", "theirs")}
-        audit.record(
-            actor=actor,
-            verb="choose in conflict",
-            target=conflict,
-            scope=f"{scope}#merges",
-            data=told | {"choice": choice},
-        )
-
-
-def _let_decisions_follow(conflict: MergeConflict, actor: User) -> None:
-    """Of third persons' decisions the one behind the label that counts now stands, and no other."""
-    if conflict.support is not None:
-        own = Q(support=conflict.support)
-        same = Q(
-            support__aspect=conflict.support.aspect_id, support__passage=conflict.support.passage_id
-        )
-    else:
-        assert conflict.judgment is not None
-        own = Q(judgment=conflict.judgment)
-        same = Q(passage=conflict.judgment.passage_id, support=None)
-    rows = Adjudication.objects.filter(same, query=conflict.query_id)
-    ended = {"undone_at": timezone.now(), "undone_by": actor}
-    rows.filter(undone_at=None).exclude(own).update(**ended)
-    if newest := rows.filter(own).first():
-        rows.filter(pk=newest.pk).update(undone_at=None, undone_by=None)
 
 
 def sweep() -> None:

@@ -18,6 +18,7 @@ from corpus.models import Role
 from corpus.run_pages import RunPages
 from evaluation.transfer import services as verbs
 from evaluation.transfer.claims import claim, strangers
+from evaluation.transfer.conflicts import choose
 from evaluation.transfer.merging.run import open_conflicts
 from evaluation.transfer.models import MergeConflict, Transfer, TransferKind
 from evaluation.transfer.writing import pseudonyms
@@ -183,7 +184,7 @@ def conflict_choose(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     with htmx.refusal_shown(request):
         choice = request.POST.get("choice", "")
-        verbs.choose(conflict=get_conflict(access, pk), choice=choice, actor=access.user)
+        choose(conflict=get_conflict(access, pk), choice=choice, actor=access.user)
     return htmx.redirect(request, reverse("transfers", args=[slug]))
 
 

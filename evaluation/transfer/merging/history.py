@@ -140,31 +140,34 @@ def _merge_decisions(rows: Rows) -> None:
         needed = led.keys() - (() if row.support_id else {"case"})
         if found := known.get(row.created_at):
             rows.match(row, found)
-            is_dead = found.undone_at is None and not _counts(found)
-            if is_dead and row.undone_at and not rows.told.is_forged(row.undone_by_id):
-                undone = {"undone_at": row.undone_at, "undone_by": row.undone_by_id}
-                Adjudication.objects.filter(pk=found.pk).update(**undone)
-                decided.discard(_decided(found))
-                rows.told.note(found, "undo decision by merge", query=rows.ours.pk)
-            elif (found.undone_at is None) != (row.undone_at is None):
+            if (found.undone_at is None) == (row.undone_at is None):
+                continue
+            if found.undone_at or rows.told.is_forged(row.undone_by_id) or _counts(found):
                 rows.leave(row, "it stands on one side alone")
+                continue
+            undone = {"undone_at": row.undone_at, "undone_by": row.undone_by_id}
+            Adjudication.objects.filter(pk=found.pk).update(**undone)
+            decided.discard(_decided(found))
+            rows.told.note(found, "undo decision by merge", query=rows.ours.pk)
         elif rows.told.is_forged(row.adjudicator_id, row.undone_by_id):
             rows.leave(row, _FORGED)
         elif any(getattr(row, f"{name}_id") and led[name] is None for name in needed):
             rows.leave(row, "what it decided is not here")
         else:
             made = Adjudication(query=rows.ours, **led)
-            label = led["judgment"] or led["support"]
-            applies = (
-                label.status != Status.TRIAL
-                if label
-                else row.aspect is not None and led["aspect"].weight == row.aspect.weight
-            )
-            stands = row.undone_at is None and applies and _decided(made) not in decided
+            applies = row.undone_at is None and _applies(row, **led)
+            stands = applies and _decided(made) not in decided
             ended = None if stands else row.undone_at or row.created_at
             made = rows.add(row, query=rows.ours, **led, undone_at=ended)
             decided |= {_decided(made)} if stands else set()
             rows.told.note(made, "merge decision", query=rows.ours.pk)
+
+
+def _applies(row: Adjudication, *, judgment: Any, support: Any, aspect: Any, **_: Any) -> bool:
+    """Whether what a decision of there came to is so here: its label, or its aspect's weight."""
+    if label := judgment or support:
+        return bool(label.status != Status.TRIAL)
+    return row.aspect is not None and bool(aspect.weight == row.aspect.weight)
 
 
 def _counts(decision: Adjudication) -> bool:

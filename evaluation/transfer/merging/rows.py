@@ -179,49 +179,66 @@ def merge_corrected(
     `places` is what that is here, by the key of a row there; `changed` gives a row's other values.
     """
     query = f"{about}__query"
-    ours = list(kind.objects.filter(**{query: rows.ours}))
-    known = {(getattr(each, f"{about}_id"), each.created_at): each for each in ours}
+    known = {
+        (getattr(each, f"{about}_id"), each.created_at): each
+        for each in kind.objects.filter(**{query: rows.ours})
+    }
     standing = {
         (getattr(each, f"{about}_id"), getattr(each, f"{giver}_id")): each
         for each in kind.objects.standing().filter(**{query: rows.ours})
     }
-    counts = {"stands": True} if hasattr(kind, "stands") else {}
-    history = dict.fromkeys(counts, False)
     # The newest first: an older one names what replaced it.
     theirs = list(kind.objects.filter(**{query: rows.theirs}).order_by("-pk"))
-    # Whose rows stand under another name here, after a claim on one side: theirs would count twice.
-    moved = set()
-    for row in theirs:
-        here, person = places.get(row.pk), getattr(row, f"{giver}_id")
-        found = known.get((here.pk, row.created_at)) if here else None
-        if (
-            here
-            and found
-            and rows.told.name(getattr(found, f"{giver}_id")) != rows.told.name(person)
-        ):
-            moved.add((here.pk, person))
+    found = {
+        row.pk: known.get((here.pk, row.created_at))
+        for row in theirs
+        if (here := places.get(row.pk))
+    }
+    renamed = _renamed(rows, theirs, found, f"{about}_id", f"{giver}_id")
     for row in theirs:
         here, after = places.get(row.pk), rows.led(kind, row.superseded_by_id)
         person = getattr(row, f"{giver}_id")
         if here is None:
             rows.leave(row, "what it is about is not here")
-        elif found := known.get((here.pk, row.created_at)):
-            rows.match(row, found)
-        elif (here.pk, person) in moved:
+        elif same := found[row.pk]:
+            rows.match(row, same)
+        elif (getattr(row, f"{about}_id"), person) in renamed:
             rows.leave(row, "who gave it has another name here")
         elif row.superseded_by_id and after is None:
             rows.leave(row, "what replaced it is not here")
         elif rows.told.is_forged(person):
             rows.leave(row, "somebody of this installation said no such thing here")
         else:
-            # Where its giver has another one here the newer counts: never both at any moment.
+            # Where its giver has another one here the newer counts.
             other = None if after else standing.get((here.pk, person))
-            values = changed(row) | {about: here, "superseded_by": after or other}
-            made = rows.add(row, **values, **(history if other else {}))
-            if other is not None and other.created_at < row.created_at:
-                kind.objects.filter(pk=other.pk).update(superseded_by=made, **history)
-                kind.objects.filter(pk=made.pk).update(superseded_by=None, **counts)
-            rows.told.note(made, f"merge {kind._meta.verbose_name}", query=rows.ours.pk)
+            _add(rows, row, changed(row) | {about: here}, after, other)
+
+
+def _renamed(
+    rows: Rows, theirs: Iterable[Any], found: Mapping[int, Any], about: str, giver: str
+) -> set[tuple[int, int]]:
+    """(about what, by whom) of rows that stand under another name here, after a claim on one side:
+    what else these people said of that there would count beside it."""
+    name = rows.told.name
+    return {
+        (getattr(row, about), getattr(row, giver))
+        for row in theirs
+        if (same := found.get(row.pk)) and name(getattr(same, giver)) != name(getattr(row, giver))
+    }
+
+
+def _add(rows: Rows, row: Any, values: dict[str, Any], after: Any, other: Any) -> None:
+    """Add a row that `after` replaced, or that replaces `other` or stands behind it, whichever is
+    newer; never do two stand at any moment."""
+    kind = type(row)
+    counts = {"stands": True} if hasattr(kind, "stands") else {}
+    history = dict.fromkeys(counts, False)
+    values["superseded_by"] = after or other
+    made = rows.add(row, **values, **(history if other else {}))
+    if other is not None and other.created_at < row.created_at:
+        kind.objects.filter(pk=other.pk).update(superseded_by=made, **history)
+        kind.objects.filter(pk=made.pk).update(superseded_by=None, **counts)
+    rows.told.note(made, f"merge {kind._meta.verbose_name}", query=rows.ours.pk)
 
 
 def by(rows: Iterable[Any], key: Callable[[Any], Any]) -> "defaultdict[Any, list[Any]]":

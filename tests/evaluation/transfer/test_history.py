@@ -27,6 +27,7 @@ from annotate.workspace.scales import earlier_weights
 from corpus.judgments.services import record_judgment
 from corpus.models import Judgment
 from evaluation.models import MergeConflict
+from evaluation.transfer.conflicts import choose
 from evaluation.transfer.merging.run import Merge
 from evaluation.transfer.writing import pseudonyms
 from kit.account import people
@@ -296,3 +297,22 @@ def test_who_has_another_name_there_is_not_counted_twice(sides: SimpleNamespace)
     (standing,) = AnswerRating.objects.standing().filter(pair=sides.a.pair)
     assert (standing.rater_id, standing.human_quality) == (stranger(1).pk, 3)
     assert [each["why"] for each in report["left_out"]] == ["who gave it has another name here"]
+
+
+def test_of_third_persons_decisions_the_one_behind_the_chosen_label_stands(
+    sides: SimpleNamespace,
+) -> None:
+    do(sides.a, START, "decide", 0, 1)
+    do(sides.b, START + timedelta(hours=1), "decide", 0, 0)
+    merge(sides)
+    decisions = Adjudication.objects.filter(query=sides.a.query)
+    assert [each.label for each in decisions.standing()] == [1]
+    (conflict,) = MergeConflict.objects.filter(benchmark=sides.a.benchmark)
+    admin = make_user("boss")
+    choose(conflict=conflict, choice="theirs", actor=admin)
+    (stands,) = decisions.standing()
+    assert (stands.label, stands.judgment.status) == (0, "standing")
+    told = Event.objects.get(verb="choose in conflict").data
+    ended = decisions.get(label=1)
+    assert (told["decisions_ended"], told["decision"]) == ([ended.pk], stands.pk)
+    assert ended.undone_by == admin

@@ -22,6 +22,7 @@ from corpus.models import Benchmark, Judgment, Query, Source, Status
 from evaluation.models import MergeConflict, Transfer
 from evaluation.tasks import transfer
 from evaluation.transfer import services
+from evaluation.transfer.conflicts import choose
 from evaluation.transfer.merging.run import Merge
 from kit.errors import Refused
 from kit.models import Event, Quota
@@ -126,12 +127,12 @@ def test_the_heavier_label_stands_and_equals_that_differ_wait_for_an_admin() -> 
     )
     assert conflict.judgment.status == Status.TRIAL
     admin = User.objects.get(username="admin-of-a")
-    services.choose(conflict=conflict, choice="theirs", actor=admin)
+    choose(conflict=conflict, choice="theirs", actor=admin)
     assert standing_in(here)["p2"][0] == 0
     told = Event.objects.get(verb="choose in conflict")
     assert (told.actor, told.data["choice"]) == (admin, "theirs")
     with pytest.raises(Refused, match="Somebody chose already"):
-        services.choose(conflict=conflict, choice="ours", actor=admin)
+        choose(conflict=conflict, choice="ours", actor=admin)
     again = Merge(here, there, digest="d" * 64, actor=None)
     again.run()
     assert (standing_in(here)["p2"][0], again.told.conflict_count) == (0, 0)

@@ -27,7 +27,7 @@ from annotate.voting.models import altered_cases
 from corpus.judgments.services import assessors, record_judgment
 from corpus.models import Judgment
 from evaluation.models import MergeConflict
-from evaluation.transfer import services
+from evaluation.transfer.conflicts import choose
 from evaluation.transfer.merging.run import Merge
 from evaluation.transfer.merging.told import What
 from evaluation.transfer.writing import ALTERED, pseudonyms
@@ -284,7 +284,7 @@ def test_support_keeps_its_giver_and_a_choice_does_not_outweigh_an_expert(
     told = Event.objects.get(target_id=str(waiting.pk), verb="label support")
     assert (told.actor, told.scope) == (stranger(1), "a")
     expert = support(sides.a, 0, "expert")
-    services.choose(conflict=conflict, choice="theirs", actor=make_member(sides.a.benchmark, "x"))
+    choose(conflict=conflict, choice="theirs", actor=make_member(sides.a.benchmark, "x"))
     expert.refresh_from_db()
     waiting.refresh_from_db()
     assert (expert.status, waiting.status) == ("standing", "superseded")
