@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corpus.judgments.shown import shown_labels
-from corpus.models import Benchmark, Domain, Judgment, RankedList, RetrievalRun
+from corpus.models import Benchmark, Domain, Judgment, RankedList, RerankRun, RetrievalRun
 from corpus.versions.services import stored
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of
@@ -209,9 +209,8 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
     }
     scores: list[DomainScore] = []
     holes: dict[str, Any] = {}
-    oracles: dict[int, dict[int, list[float | None]]] = {
-        run.pk: {} if pool else {depth: [] for depth in sorted(_depths(run))} for run in runs
-    }
+    # Of a matched pool nobody asks for an oracle.
+    oracles = _no_oracles([] if pool else runs)
     domains: list[str] = []  # in the order of the boards' columns
     steps, whole = count(1), len(runs) * len(shown.splits) * len(GoldView)
     for name, domain in shown.splits.items():
@@ -237,10 +236,11 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
                     continue
                 matched = Matched.of(ranked, gold)
                 of = {family: case_of(matched, family, profile) for family in Family}
-                for depth, means in oracles[run.pk].items() if view == GoldView.BASE else ():
-                    best = of[metrics[0].measure.family].sorted_by_truth(depth)
-                    means += [None] * (len(domains) - 1 - len(means))
-                    means.append(value_of(metrics[0], best, profile).mean)
+                if view == GoldView.BASE and run.pk in oracles:
+                    case = of[metrics[0].measure.family]
+                    for depth, means in oracles[run.pk].items():
+                        best = value_of(metrics[0], case.sorted_by_truth(depth), profile)
+                        means += [None] * (len(domains) - 1 - len(means)) + [best.mean]
                 scored = {m.name: value_of(m, of[m.measure.family], profile) for m in metrics}
                 found.append(scored)
                 cases[run.pk] = of[Family.BRIDGE]
@@ -281,7 +281,7 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
             "practice": _holds_practice(benchmark),
             "oracles": [
                 {"run": pk, "depth": depth, "domains": means}
-                for pk, found_at in ({} if pool else oracles).items()
+                for pk, found_at in oracles.items()
                 for depth, means in found_at.items()
             ],
         },
@@ -290,9 +290,14 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
     }
 
 
-def _depths(run: RetrievalRun) -> set[int]:
-    """How many of a run's first passages an oracle orders: as many as its rerankings did."""
-    return {ORACLE_DEPTH, *run.reranked_by.values_list("config__depth", flat=True)}
+def _no_oracles(runs: Sequence[RetrievalRun]) -> dict[int, dict[int, list[float | None]]]:
+    """By run and by how many of its first passages an oracle orders, as many as its rerankings did:
+    means by domain, none yet."""
+    depths: dict[int, set[int]] = {run.pk: {ORACLE_DEPTH} for run in runs}
+    reranked = RerankRun.objects.filter(source__in=runs).values_list("source", "config__depth")
+    for source, depth in reranked:
+        depths[source].add(depth)
+    return {pk: {depth: [] for depth in sorted(found)} for pk, found in depths.items()}
 
 
 def _holds_practice(benchmark: Benchmark) -> bool:
