@@ -308,7 +308,7 @@ def exported(of: SupportSet, shape: str, params: Any) -> HttpResponseBase:
     )
     warned = check_limits(of, shape=shape, anyway=anyway or is_list)
     if is_list:
-        told = "".join(f"{line}\n" for line in warned)
+        told = "".join(f"{line}\n" for line in warned or ["Nothing is beyond the track's limits."])
         return HttpResponse(told, content_type="text/plain; charset=utf-8")
     lines = (
         json.dumps(each, ensure_ascii=False) + "\n" for each in export_answers(of, shape=shape)
