@@ -6,11 +6,13 @@ page until its document was ready, in milliseconds; beside them what came over t
 """
 
 import argparse
+import os
 import re
-import shutil
 import statistics
 import tempfile
 from pathlib import Path
+
+import django
 
 from tests.bench.server import Assay, running_assay
 
@@ -42,12 +44,15 @@ def measure(assay: Assay, rounds: int, only: str) -> dict[tuple[str, str], list[
     """The four numbers of every round, by person and path."""
     from playwright.sync_api import sync_playwright
 
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    os.environ.setdefault("SECRET_KEY", "bench-" * 9)
+    django.setup()
+    from tests.e2e.conftest import chromium
     from tests.e2e.test_screens import DISPUTE, HOME, SCREENS
 
     found: dict[tuple[str, str], list[list[float]]] = {}
     with sync_playwright() as playwright:
-        chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(**chromium())
         for person, paths in SCREENS.items():
             if only not in ("", person):
                 continue
