@@ -148,15 +148,16 @@ def summed(groups: Iterable[Group]) -> Spending:
 
 
 def in_a_line(found: Spending) -> str:
-    """The sums in words, for a terminal; amounts with every digit."""
+    """The sums in words, for a terminal; amounts with every digit that is not an idle zero."""
+    spent, reserved = (f"${each.normalize():f}" for each in (found.usd, found.reserved_usd))
     states = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in found.by_state.items() if n)
     words = (
         f"{found.calls} calls ({states or 'none'}), tokens {found.input_tokens} in "
         f"({found.cached_tokens} cached), {found.output_tokens} out ({found.reasoning_tokens} "
-        f"reasoning), ${found.exact_usd} spent"
+        f"reasoning), {spent} spent"
     )
     if found.uncosted:
-        words += f", at most ${found.reserved_usd:f} more for {found.uncosted} of unknown cost"
+        words += f", at most {reserved} more for {found.uncosted} of unknown cost"
     if found.unpriced:
         words += f" and {found.unpriced} calls whose price nobody knows"
     return words
