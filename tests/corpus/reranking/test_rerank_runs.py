@@ -107,7 +107,9 @@ def test_what_cannot_be_read_is_asked_once_more_and_then_stands_where_it_was(
     item = found.items.get(query=room.first)
     assert set(item.found["rerank"]) == {None}
     with answering(settings, "no idea") as stub:
-        found = driven(room.start("pointwise", endpoints.for_role("judge"), parser="reference"))
+        as_before = {"temperature": 0, "top_p": 1, "output_tokens": 100}
+        judge = endpoints.for_role("judge")
+        found = driven(room.start("pointwise", judge, parser="reference", **as_before))
         # The first replies stand in the ledger.
         assert len(stub.asked) == 0
     assert set(found.items.get(query=room.first).found["rerank"]) == {0}
@@ -119,6 +121,37 @@ def test_what_cannot_be_read_is_asked_once_more_and_then_stands_where_it_was(
         found = driven(room.start("groupwise", endpoints.for_role("judge"), repeats=2))
         assert len(stub.asked) == 2 * 2 * 2  # queries, repeats, once more
     assert room.order(found.run) == room.order(room.source)
+
+
+@pytest.mark.parametrize(
+    ("method", "strict", "reference", "repeats"),
+    [
+        ("pointwise", (0, None, 100), (0.6, 0.9, 128), None),
+        ("listwise", (0, None, 4_000), (0.8, 0.8, 4_000), None),
+        ("groupwise", (0, None, 4_000), (0.3, 0.8, 8_000), (2, 6)),
+    ],
+)
+def test_reference_draws_as_published_and_whoever_says_otherwise_as_said(
+    room, settings, method, strict, reference, repeats
+) -> None:
+    given = {"temperature": 0.5, "top_p": 0.7, "output_tokens": 64}
+    with answering(settings, "Relevance score: 7.") as stub:
+        for options, drawn in (
+            ({}, strict),
+            ({"parser": "reference"}, reference),
+            ({"parser": "reference", **given}, tuple(given.values())),
+        ):
+            stub.asked.clear()
+            run = driven(room.start(method, endpoints.for_role("judge"), **options))
+            bodies = {
+                (body["temperature"], body.get("top_p"), body["max_tokens"]) for body in stub.asked
+            }
+            assert bodies == {drawn}
+            kept = [run.config[name] for name in given]
+            assert kept == [drawn[0], drawn[1] or 1, drawn[2]]
+            assert run.run.provenance["config"] == run.config
+            if repeats:
+                assert run.config["repeats"] == repeats["parser" in options]
 
 
 def test_failed_queries_alone_are_tried_again_or_kept(room, settings) -> None:

@@ -27,6 +27,8 @@ def test_a_reranking_is_set_up_beside_its_forecast_and_watched(room, settings) -
         for method in ("pointwise", "listwise", "groupwise", "endpoint", "oracle", "merge"):
             page = one_line(admin.get(f"{BASE}reranks/new/?method={method}"))
             assert "Retrieval run" in page
+            if method == "groupwise":
+                assert "Left empty, 2 in strict, 6 in reference." in page
             part = one_line(
                 admin.get(f"{BASE}reranks/forecast/?method={method}", headers={"HX-Request": "1"})
             )

@@ -77,6 +77,19 @@ def test_v2_runs_all_its_steps_each_a_run_of_its_own(room, capsys) -> None:
     )
 
 
+def test_v3_repeats_its_groups_as_often_as_is_asked(room, capsys) -> None:
+    call_command("pipeline", "ranked", preset="v3", profile="reference")
+    with endpoints.practice_if_unconfigured("judge") as known:
+        carried(start(room, "v3", repeats=3))
+        asked = (room.benchmark, "v3", room.source, known, known)
+        calls = [verbs.forecast(*asked, repeats=each)["calls"] for each in (2, 3)]
+        with pytest.raises(Refused) as refusal:
+            start(room, "v2", repeats=3)
+    assert refusal.value.field == "repeats"
+    assert [each.config["repeats"] for each in RerankRun.objects.order_by("pk")] == [6, 3]
+    assert calls[1] - calls[0] == 2  # one more for each query
+
+
 def test_ways_say_what_was_done_to_whose_lists(room) -> None:
     dense(room)
     with endpoints.practice_if_unconfigured("judge"):
