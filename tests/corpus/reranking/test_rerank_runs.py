@@ -57,14 +57,21 @@ def test_methods_differ_and_repeats_leave_their_spread(room) -> None:
     orders = {}
     for method in ("pointwise", "listwise", "groupwise", "endpoint"):
         options = {"mix": "alone"} if method in ("pointwise", "groupwise") else {}
-        group = {"group_size": 2, "repeats": 4} if method == "groupwise" else {}
+        group = {"group_size": 2, "repeats": 12} if method == "groupwise" else {}
         found = room.run(method, **options, **group)
         assert (found.status, found.error) == ("done", "")
         orders[method] = tuple(room.order(found.run))
         assert set(orders[method]) == set(room.order(room.source))
     assert orders["pointwise"][0] == "b1"
-    spread = RerankItem.objects.get(run__method="groupwise", query=room.first).found["spread"]
-    assert any(each > 0 for each in spread)
+    repeated = RerankRun.objects.get(method="groupwise")
+    spreads = [each.found["spread"] for each in repeated.items.all()]
+    known = [each for own in spreads for each in own]
+    assert any(each > 0 for each in known)
+    assert (repeated.report["spread"], repeated.report["repeated_documents"]) == (
+        pytest.approx(sum(known) / len(known)),
+        len(known),
+    )
+    assert "spread" not in RerankRun.objects.get(method="pointwise").report
     server = RerankItem.objects.get(run__method="endpoint", query=room.first)
     assert len(set(server.scores)) > 1
     assert Call.objects.filter(role="rerank").count() == 10 + 2  # the probe, and a call a query
