@@ -36,7 +36,7 @@ class RerankRunSerializer(PaidSerializer, serializers.ModelSerializer):
 class NewRerankSerializer(PayingSerializer):
     """What to rerank. `config`: depth; mix, weight; parser, family, document_chars, temperature,
     top_p, output_tokens, reasoning_effort; group_size, repeats, seed; query_template,
-    document_template; fusion."""
+    document_template; skip_probe; fusion."""
 
     source = serializers.IntegerField(help_text="A retrieval run.")  # type: ignore[assignment]
     method = serializers.ChoiceField(choices=RerankMethod.choices)

@@ -42,6 +42,11 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
         "With {query} in it, for models that want their texts in a form of their own.",
     ),
     "document_template": ("Template of each passage", "With {document} in it."),
+    "skip_probe": (
+        "Without the ten pairs",
+        "What is paid is tried on ten pairs of known order first, and the run stops where it does "
+        "not tell them apart.",
+    ),
     "fusion": ("Ranks count", "log-rank: by -ln(rank), DIVER's; rrf: by 1 / (60 + rank)."),
 }
 

@@ -12,7 +12,7 @@ from corpus.models import RerankItem, RerankRun, RerankState
 from corpus.reranking import asking, rules
 from corpus.reranking.probing import probe
 from corpus.reranking.reading import Candidates, candidates_of, relevant_of
-from corpus.reranking.services import ALONE, INTERPOLATE, TIE_BREAK, settings_of
+from corpus.reranking.services import ALONE, INTERPOLATE, TIE_BREAK, is_probed, settings_of
 from corpus.retrieval.toplist import scaled
 from kit.runs.models import RunGroup
 from kit.runs.sharing import Share
@@ -61,7 +61,7 @@ class RerankPump(Pump[Job, Job]):
         """The reranker, and what is not known of it yet."""
         self.settings = settings_of(self.run)
         self._longest = 0
-        self._is_probed = self.run.method != asking.ENDPOINT
+        self._is_tried = False
         self._turn = asyncio.Lock()
 
     def read_group(self, group: RunGroup) -> Sequence[Job]:
@@ -98,9 +98,9 @@ class RerankPump(Pump[Job, Job]):
             )
         try:
             async with self._turn:
-                if not self._is_probed:
+                if not self._is_tried:
                     await self._try_first(gateways)
-                    self._is_probed = True
+                    self._is_tried = True
             read = partial(texts_of, self.run.source, item.row.query.domain_id, pids)
             texts = {p: t for p, t in (await gateways.in_database(read)).items() if t.strip()}
             return await self._ask(item, texts, gateways)
@@ -123,7 +123,7 @@ class RerankPump(Pump[Job, Job]):
         return len(results)
 
     async def _try_first(self, gateways: Gateways) -> None:
-        """What a server tells of its limits, and whether its scores tell anything."""
+        """What a server tells of its limits, and whether scores tell anything."""
         if self.settings.wire == TEI:
             async with Client(self.endpoint) as client:
                 info = await client.look("/info")
@@ -132,7 +132,9 @@ class RerankPump(Pump[Job, Job]):
             batch = most if isinstance(most, int) and most > 0 else TEI_BATCH
             self.settings = replace(self.settings, batch=min(batch, self.settings.batch))
             self._longest = longest if isinstance(longest, int) else 0
-        await probe(gateways, self.settings, f"rerank-probe:{self.run.pk}")
+        if is_probed(self.run.method, self.endpoint, self.run.config):
+            ask = partial(self._text, gateways=gateways, of=f"probe:{self.run.pk}")
+            await probe(ask, self.settings, self.key)
 
     async def _ask(self, item: Job, texts: dict[str, str], gateways: Gateways) -> Job:
         known = item.candidates.only(texts)
@@ -153,7 +155,8 @@ class RerankPump(Pump[Job, Job]):
         outcome = asking.Outcome([])
         if known.pids:
             steps = asking.steps_of(task, self.settings, self.key)
-            outcome = await carry(steps, lambda asked: self._text(asked, item, gateways))
+            ask = partial(self._text, gateways=gateways, of=str(item.row.pk))
+            outcome = await carry(steps, ask)
         found = {
             "pids": known.pids,
             "retriever": known.retriever,
@@ -166,8 +169,8 @@ class RerankPump(Pump[Job, Job]):
         }
         return replace(item, scores=self._final(known, outcome), found=found)
 
-    async def _text(self, request: Request, item: Job, gateways: Gateways) -> str | None:
-        subject = f"{request.role}:{item.row.pk}"
+    async def _text(self, request: Request, *, gateways: Gateways, of: str) -> str | None:
+        subject = f"{request.role}:{of}"
         if self.run.method == asking.ENDPOINT:
             return (await gateways.complete(request, subject)).text
         reply = await readable(gateways, request, subject)

@@ -13,6 +13,7 @@ from corpus.models import Benchmark, Passage, Query, RankedList, RetrievalRun
 from corpus.options import Setting, as_settings, frozen
 from corpus.reranking import asking
 from corpus.reranking.models import RerankItem, RerankMethod, RerankRun, RerankState
+from corpus.reranking.probing import first_asked
 from corpus.reranking.reading import candidates_of, scheme_of
 from corpus.reranking.rules import FUSIONS, LOGARITHM, PARSERS, by_place
 from kit.errors import Refused
@@ -43,6 +44,7 @@ _ASKED: Final = {
     "top_p": Setting(float, None, 0.01, 1),
     "output_tokens": Setting(int, None, 16, 100_000),
     "reasoning_effort": Setting(str, "", high=10),
+    "skip_probe": Setting(bool, False),
 }
 _WEIGHT: Final = {"weight": Setting(float, 0.6, 0, 1)}
 _MIXED: Final = _DEPTH | {"mix": Setting(str, INTERPOLATE, high=12)} | _WEIGHT | _ASKED
@@ -66,6 +68,7 @@ SETTINGS: Final[dict[str, dict[str, Setting]]] = {
         "document_chars": Setting(int, 24_000, *_CHARS),
         "query_template": _TEMPLATE,
         "document_template": _TEMPLATE,
+        "skip_probe": Setting(bool, False),
     },
     asking.ORACLE: _DEPTH,
     asking.MERGE: _DEPTH | _WEIGHT | {"fusion": Setting(str, LOGARITHM, high=10)},
@@ -86,6 +89,14 @@ def role_of(method: str) -> str:
     if method == asking.ENDPOINT:
         return RERANKER
     return "judge" if method in asking.ROLES else ""
+
+
+def is_probed(method: str, endpoint: Endpoint | None, config: Mapping[str, Any]) -> bool:
+    """Whether ten pairs of known order are tried first: on every server, and on every model but
+    the practice model, which costs nothing."""
+    if endpoint is None or config.get("skip_probe"):
+        return False
+    return method == asking.ENDPOINT or not endpoint.is_practice
 
 
 def start_rerank(
@@ -216,11 +227,16 @@ def forecast(
         asking.GROUPWISE: config.get("repeats", 1) * len(first),
     }.get(method, len(first))
     calls = source.query_count * each
-    counted = [r.most_counted or likely_input(r) for r in first] or [0]
+    tried = first_asked(who, fence_key()) if is_probed(method, endpoint, config) else []
+    counted, known = (
+        [r.most_counted or likely_input(r) for r in asked] or [0] for asked in (first, tried)
+    )
     likely = _LIKELY_OUTPUT.get(method, 0)
     if likely:
         likely += likely_thoughts(model, config.get("reasoning_effort", ""))
-    usage = Usage(input=calls * sum(counted) // len(counted), output=calls * likely)
+    tokens = calls * sum(counted) // len(counted) + sum(known)
+    calls += len(tried)
+    usage = Usage(input=tokens, output=calls * likely)
     return found | {"calls": calls, **costs(usage, endpoint)}
 
 

@@ -72,7 +72,9 @@ def rerank_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         table=REPEATED if run.method == RerankMethod.GROUPWISE else ITEMS,
         rows=run.items.select_related("query__domain"),
         choices={"domain": domain_choices(access.benchmark)},
-        settings=[(k, v) for k, v in run.config.items() if k not in hidden and v != ""],
+        settings=[
+            (k, v) for k, v in run.config.items() if k not in hidden and v != "" and v is not False
+        ],
     )
 
 

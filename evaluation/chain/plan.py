@@ -35,7 +35,7 @@ SPECS: Final[Mapping[str, Spec]] = {
     "rerank": Spec("Rerank what they found", "endpoint method runs options", pays=True),
     "pipeline": Spec(
         "Run a version of DIVER",
-        "preset retriever expander reranker profile depth repeats name",
+        "preset retriever expander reranker profile depth repeats skip_probe name",
         pays=True,
     ),
     "pool": Spec("Pool what they found", "runs depth name aspects"),
@@ -197,7 +197,8 @@ _HOLDS: Final[Mapping[str, _Holds]] = {
         ("depth", "k", "rounds", "repetitions", "repeats", "next", "per_sentence"), _WHOLE
     ),
     **dict.fromkeys(
-        ("current", "adopt", "sample", "baselines", "final", "again", "aspects"), _FLAG
+        ("current", "adopt", "sample", "baselines", "final", "again", "aspects", "skip_probe"),
+        _FLAG,
     ),
 }
 

@@ -50,6 +50,7 @@ class NewPipelineSerializer(serializers.Serializer):
         max_value=20,
         help_text="Of v3 alone.",
     )
+    skip_probe = serializers.BooleanField(required=False, default=False)
     name = serializers.CharField(max_length=140, required=False, allow_blank=True, default="")
     budget_usd = BudgetField(required=False, default=None)
 
@@ -116,7 +117,8 @@ urlpatterns = [
         **_RUN,
         new=NewPipelineSerializer,
         retrieval_runs=("retriever",),
-        asked=("preset", "retriever", "expander", "reranker", "profile", "depth", "repeats"),
+        asked=("preset", "retriever", "expander", "reranker", "profile", "depth", "repeats",
+               "skip_probe"),
         missing=("retriever", "No retrieval run was computed here."),
     ),
     path(f"{_ALL}/grid/", _to({"get": "pipeline_grid"}, **_whole), name="api-pipeline-grid"),

@@ -44,6 +44,10 @@ class PipelineForm(forms.Form):
             required=False,
             help_text="Of v3 alone. Left empty, 2 in strict, 6 in reference.",
         )
+        self.fields["skip_probe"] = SETTINGS[plan.POINTWISE]["skip_probe"].field(
+            label="Without the ten pairs",
+            help_text="What is paid is tried on ten pairs of known order before it reranks.",
+        )
         self.fields["name"] = forms.CharField(
             max_length=140, required=False, help_text="Left empty, that of the version."
         )

@@ -1,5 +1,6 @@
 """Setting a pipeline up, what it would take, and what people do about it."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from decimal import ROUND_DOWN, Decimal
 from typing import Any, Final, TypeAlias
@@ -44,6 +45,7 @@ def start_pipeline(
     profile: str = asking.STRICT,
     depth: int = 100,
     repeats: int | None = None,
+    skip_probe: bool = False,
     name: str = "",
     budget_usd: Decimal | None = None,
     claimed: bool = False,
@@ -51,12 +53,14 @@ def start_pipeline(
     """Run a version of DIVER on a retriever, and wake a worker.
 
     `depth` is how many passages are reranked, `repeats` how often in groups, None as the profile
-    has it. `claimed` keeps it for the calling process. Raises Refused, naming the field.
+    has it; with `skip_probe` rerankers are not tried on pairs first. `claimed` keeps it for the
+    calling process. Raises Refused, naming the field.
     """
     wordings.check_retriever(retriever, asking.QEXPAND)
     steps = plan.steps_of(_known(preset), is_bm25=is_bm25(retriever))
     asked = _checked(expander, reranker)
-    _configs(retriever, steps, profile, depth, repeats)
+    how = {"profile": profile, "depth": depth, "repeats": repeats, "skip_probe": skip_probe}
+    _configs(retriever, steps, how)
     check_budget(budget_usd, [(each.name, each.default_model) for each in asked])
     taken = benchmark.pipelines.values_list("name", flat=True)
     label = (name.strip() or plan.TITLES[preset])[:140]
@@ -67,9 +71,7 @@ def start_pipeline(
             preset=preset,
             retriever=retriever,
             config={
-                "profile": profile,
-                "depth": depth,
-                **({} if repeats is None else {"repeats": repeats}),
+                **{name: value for name, value in how.items() if value not in (None, False)},
                 "expander": asked[0].name,
                 "reranker": asked[1].name,
             },
@@ -100,12 +102,14 @@ def forecast(
     profile: str = asking.STRICT,
     depth: int = 100,
     repeats: int | None = None,
+    skip_probe: bool = False,
 ) -> dict[str, Any]:
     """What a pipeline is likely to take: its expansion and its rerankings together; `usd` is None
     where one of them has no known price."""
     steps = plan.steps_of(_known(preset), is_bm25=is_bm25(retriever))
+    how = {"profile": profile, "depth": depth, "repeats": repeats, "skip_probe": skip_probe}
     found = []
-    for kind, config in _configs(retriever, steps, profile, depth, repeats):
+    for kind, config in _configs(retriever, steps, how):
         if kind == plan.EXPAND:
             told = wordings.forecast(benchmark, asking.QEXPAND, expander, config)
         else:
@@ -157,7 +161,6 @@ def begin(run: PipelineRun, step: dict[str, Any]) -> Child:
             how = {"method": "bm25", "config": {"queries": source}, "version": version}
         return computing.start(**named, name=unused_name(name, taken), **how)
     asks = bool(reranking.role_of(kind))
-    options = _reranked(kind, config["profile"], config["depth"], config.get("repeats"))
     return reranking.start_rerank(
         **named,
         name=name,
@@ -166,7 +169,7 @@ def begin(run: PipelineRun, step: dict[str, Any]) -> Child:
         second=runs[1] if kind == plan.MERGE else None,
         endpoint=endpoints.get(config["reranker"]) if asks else None,
         budget_usd=_left(run) if asks else None,
-        **options,
+        **_reranked(kind, config),
     )
 
 
@@ -234,33 +237,29 @@ def _left(run: PipelineRun) -> Decimal | None:
 
 
 def _configs(
-    retriever: RetrievalRun,
-    steps: tuple[plan.Step, ...],
-    profile: str,
-    depth: int,
-    repeats: int | None,
+    retriever: RetrievalRun, steps: tuple[plan.Step, ...], how: Mapping[str, Any]
 ) -> list[tuple[str, dict[str, Any]]]:
     """What the steps that take settings are frozen to. Raises Refused, naming the field."""
-    if repeats is not None and plan.GROUPWISE not in {each.kind for each in steps}:
+    if how["repeats"] is not None and plan.GROUPWISE not in {each.kind for each in steps}:
         raise Refused("Only v3 reranks in groups, which can be repeated.", field="repeats")
     found = []
     for each in steps:
         if each.kind == plan.EXPAND:
-            config = wordings.checked_config(asking.QEXPAND, {"profile": profile})
+            config = wordings.checked_config(asking.QEXPAND, {"profile": how["profile"]})
             found.append((each.kind, config))
         elif each.kind in plan.RERANKS and each.kind != plan.MERGE:
-            options = _reranked(each.kind, profile, depth, repeats)
+            options = _reranked(each.kind, how)
             found.append((each.kind, reranking.checked_config(retriever, each.kind, options)))
     return found
 
 
-def _reranked(kind: str, profile: str, depth: int, repeats: int | None) -> dict[str, Any]:
+def _reranked(kind: str, how: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a step that reranks."""
-    options: dict[str, Any] = {"depth": depth}
+    options = {"depth": how["depth"]}
     if reranking.role_of(kind):
-        options["parser"] = profile
+        options |= {"parser": how["profile"], "skip_probe": how.get("skip_probe", False)}
     if kind == plan.GROUPWISE:
-        options["repeats"] = repeats
+        options["repeats"] = how.get("repeats")
     return options
 
 

@@ -199,6 +199,7 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any] | None:
         profile=given.get("profile") or "strict",
         depth=given.get("depth") or 100,
         repeats=given.get("repeats"),
+        skip_probe=bool(given.get("skip_probe")),
     )
 
 

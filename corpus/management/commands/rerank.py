@@ -38,6 +38,9 @@ class Command(VerbCommand):
             parser.add_argument(f"--{name.replace('_', '-')}", type=kind)
         for name, choices in CHOICES.items():
             parser.add_argument(f"--{name.replace('_', '-')}", choices=choices)
+        parser.add_argument(
+            "--skip-probe", action="store_true", help="pay without the ten pairs of known order"
+        )
         parser.add_argument("--name", default="")
         parser.add_argument("--budget", help="in dollars; no limit where none is given")
         parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
@@ -70,6 +73,8 @@ def _start(
         return found
 
     given = {name: options[name] for name in (*_NUMBERS, *CHOICES) if options[name] is not None}
+    if options["skip_probe"]:
+        given["skip_probe"] = True
     return start_rerank(
         benchmark=benchmark,
         source=named(options["run"]),

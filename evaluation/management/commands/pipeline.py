@@ -37,6 +37,9 @@ class Command(VerbCommand):
         parser.add_argument("--profile", choices=asking.PROFILES, default=asking.STRICT)
         parser.add_argument("--depth", type=int, default=100, help="passages reranked a query")
         parser.add_argument("--repeats", type=int, help="of v3 in groups; as the profile has it")
+        parser.add_argument(
+            "--skip-probe", action="store_true", help="pay without the ten pairs of known order"
+        )
         parser.add_argument("--name", default="")
         parser.add_argument("--budget", help="in dollars, for all steps; no limit where none is")
         parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
@@ -53,6 +56,7 @@ class Command(VerbCommand):
                 profile=options["profile"],
                 depth=options["depth"],
                 repeats=options["repeats"],
+                skip_probe=options["skip_probe"],
                 name=options["name"],
                 budget_usd=budget_of(options["budget"]),
                 actor=None,

@@ -7,6 +7,7 @@ from typing import Any
 from corpus.computing import searching
 from corpus.computing import services as computing
 from corpus.models import Benchmark, RankedList, RerankRun, RetrievalRun
+from corpus.reranking.asking import ROLES
 from corpus.reranking.services import role_of, start_rerank
 from corpus.tasks import RERANKINGS
 from llm import endpoints
@@ -31,8 +32,11 @@ class Room:
     second: Any
 
     def start(self, method: str, endpoint: endpoints.Endpoint | None, **options: Any) -> RerankRun:
-        """A run that this process has claimed."""
+        """A run that this process has claimed; models that write are not tried on pairs first,
+        unless it says so."""
         given: dict[str, Any] = {"claimed": True, "actor": None} | options
+        if method in ROLES:
+            given.setdefault("skip_probe", True)
         return start_rerank(
             benchmark=self.benchmark,
             source=given.pop("source", self.source),

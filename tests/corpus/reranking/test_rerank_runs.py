@@ -4,14 +4,17 @@ import json
 from decimal import Decimal
 
 import pytest
+from aiohttp import web
 from django.core.management import CommandError, call_command
 
 from corpus.models import RankedList, RerankItem, RerankRun, RetrievalRun
+from corpus.reranking.probing import PAIRS
 from corpus.reranking.services import checked_config, forecast, keep_failed, retry_failed
 from kit.errors import Refused
 from kit.models import Event
 from llm import endpoints
 from llm.models import Call
+from llm.practice.completion import MODEL, chat_completion
 from tests.corpus.reranking.room import driven
 from tests.debate.answering import answering
 from tests.factories import make_passage
@@ -159,6 +162,48 @@ def test_reference_draws_as_published_and_whoever_says_otherwise_as_said(
             assert run.run.provenance["config"] == run.config
             if repeats:
                 assert run.config["repeats"] == repeats["parser" in options]
+
+
+@pytest.mark.parametrize(
+    ("method", "reply", "why"),
+    [
+        ("pointwise", "Relevance score: 7.", "every score is the same. Likely the model does not"),
+        ("pointwise", "no idea", "every score is the same. 40 of its replies could not be read."),
+        ("listwise", "```json\n[1, 2]\n```", "AUC 0.50, at least 0.9 is expected. Likely"),
+        ("groupwise", '<answer>{"[1]": 8, "[2]": 4}</answer>', "goes by the place of a passage"),
+    ],
+)
+def test_a_model_that_tells_no_pairs_apart_ends_the_run_before_passages_are_paid(
+    room, settings, method, reply, why
+) -> None:
+    with answering(settings, reply) as stub:
+        run = driven(room.start(method, endpoints.for_role("judge"), skip_probe=False))
+        assert (run.status, run.items.filter(state="waiting").count()) == ("failed", 2)
+        assert why in run.error
+        assert len(stub.asked) == run.calls.count() > 0
+        assert all(any(q in body for q, _, _ in PAIRS) for body in stub.texts)
+        assert driven(room.start(method, endpoints.for_role("judge"))).status == "done"
+
+
+@pytest.mark.parametrize(("method", "tried"), [("pointwise", 20), ("listwise", 10),
+                                               ("groupwise", 10)])  # fmt: skip
+def test_pairs_are_tried_once_and_forecast(room, settings, method, tried) -> None:
+    async def reply() -> web.StreamResponse:
+        return web.json_response(chat_completion(stub.asked[-1] | {"model": MODEL}))
+
+    with answering(settings, reply) as stub:
+        judge = endpoints.for_role("judge")
+        for most in (2, 3):
+            run = driven(room.start(method, judge, depth=most, skip_probe=False))
+            assert (run.status, run.error) == ("done", "")
+        # The second run has them from the ledger.
+        assert Call.objects.filter(subject__contains=":probe:").count() == tried
+        told = [
+            forecast(room.source, method, judge, checked_config(room.source, method, options))
+            for options in ({"skip_probe": True}, {})
+        ]
+    assert told[1]["calls"] - told[0]["calls"] == tried
+    assert told[1]["input_tokens"] > told[0]["input_tokens"]
 
 
 def test_failed_queries_alone_are_tried_again_or_kept(room, settings) -> None:

@@ -27,6 +27,7 @@ def test_a_reranking_is_set_up_beside_its_forecast_and_watched(room, settings) -
         for method in ("pointwise", "listwise", "groupwise", "endpoint", "oracle", "merge"):
             page = one_line(admin.get(f"{BASE}reranks/new/?method={method}"))
             assert "Retrieval run" in page
+            assert ("Without the ten pairs" in page) == (method not in ("oracle", "merge"))
             if method == "groupwise":
                 assert "Left empty, 2 in strict, 6 in reference." in page
             part = one_line(
@@ -114,7 +115,8 @@ def test_the_api_does_what_the_screens_do(room, settings) -> None:
         settings.ASSAY_PRACTICE_URL = url
         told = admin.get(f"{there}forecast/?method=groupwise&repeats=5&group_size=2&depth=4").json()
         assert told["calls"] == 2 * 5 * 2
-        body = {"source": room.source.pk, "method": "pointwise", "config": {"depth": 2}}
+        own = {"depth": 2, "top_p": 0.9, "skip_probe": True}
+        body = {"source": room.source.pk, "method": "pointwise", "config": own}
         made = admin.post(there, body, content_type="application/json")
         assert made.status_code == 202
         for wrong, field in (
@@ -122,12 +124,13 @@ def test_the_api_does_what_the_screens_do(room, settings) -> None:
             ({"config": {"depth": 0}}, "depth"),
             ({"config": {"seed": 1}}, "seed"),
             ({"config": {"benchmark": 1}}, "config"),
-            ({"method": "merge"}, "second"),
+            ({"method": "merge", "config": {}}, "second"),
         ):
             answer = admin.post(there, body | wrong, content_type="application/json")
             assert answer.status_code in (400, 409), wrong
             assert field in answer.content.decode()
         run = RerankRun.objects.get()
+        assert own.items() <= run.config.items()
         at = f"{there}{run.pk}/"
         assert admin.post(f"{at}pause/").json()["status"] == "paused"
         assert admin.post(f"{at}resume/").json()["status"] == "queued"

@@ -68,12 +68,18 @@ def test_the_api_does_what_the_screens_do(room, admin, settings) -> None:
     with serve() as url:
         settings.ASSAY_PRACTICE_URL = url
         assert admin.get(f"{there}forecast/?preset=v1&depth=2").json()["queries"] == 2
-        body = {"preset": "v1", "retriever": room.source.pk}
-        for wrong in ({"preset": "v9"}, {"retriever": 0}, {"depth": 0}, {"profile": "x"}):
+        told = [
+            admin.get(f"{there}forecast/?preset=v3&repeats={n}").json()["calls"] for n in (1, 4)
+        ]
+        assert told[1] - told[0] == 3 * 2
+        body = {"preset": "v1", "retriever": room.source.pk, "skip_probe": True}
+        for wrong in ({"preset": "v9"}, {"retriever": 0}, {"depth": 0}, {"profile": "x"},
+                      {"repeats": 2}):  # fmt: skip
             answer = admin.post(there, body | wrong, content_type="application/json")
             assert answer.status_code in (400, 409), wrong
         assert admin.post(there, body, content_type="application/json").status_code == 202
         run = PipelineRun.objects.get()
+        assert run.config["skip_probe"] is True
         assert admin.post(f"{there}{run.pk}/pause/").json()["status"] == "paused"
         assert admin.post(f"{there}{run.pk}/resume/").json()["status"] == "queued"
         take_turn(run.pk)
