@@ -269,7 +269,7 @@ def _retriever(job: Job) -> tuple[Callable[[Path], Retriever], dict[str, Any], s
             }
             for name in ("query", "document")
         }
-        given = {"asking": job.asking, "size": len(job.corpus.pids), **texts}
+        given: dict[str, Any] = {"asking": job.asking, "size": len(job.corpus.pids), **texts}
         names = ("method", "endpoint", "model", "dimensions", "document_prefix")
         recipe = {name: config[name] for name in names} | {"version": 1}
         length = [texts["document"]["tokens"], job.asking.tokenizer]
