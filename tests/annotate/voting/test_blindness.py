@@ -93,6 +93,7 @@ def test_votes_of_others_cannot_be_seen_after_ones_own(world, others):
         assert seen_after(world, world.voters[0], votes) == without, votes
 
 
+@pytest.mark.slow
 def test_own_vote_can_be_seen(world):
     """The comparison above can fail: what a voter may know does change the page."""
     before = seen_after(world, world.voters[0], [])

@@ -124,6 +124,7 @@ def test_every_worked_number_is_reproduced_and_nothing_differs_unexplained() -> 
     assert sentence.startswith(f"Of {len(worked)} printed figures {len(worked)} are reproduced")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "row", "column", "value"),
     [
@@ -171,6 +172,7 @@ def test_a_figure_has_one_badge_and_data_say_more_than_formulas() -> None:
     assert figure(found, "marcus-bright", "BM25", "mean").kind == Kind.FORMULA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["queries", "texts", "practice", "aspects", "condition"])
 def test_a_name_alone_is_no_evidence(what) -> None:
     benchmark = biology(
