@@ -38,7 +38,7 @@ class LLMError(Exception):
     `maybe_paid` says whether the endpoint may have charged for it although no answer arrived.
     `status` is the HTTP status of the answer, None where there was none; `retry_after` the seconds
     that the endpoint asks to wait, where it named a time; `named` all that may say which parameter
-    it does not take.
+    it does not take; `call_ids` are those of replies that nobody can use.
     """
 
     # What it says about the calls after it, from the passing to the lasting.
@@ -57,12 +57,13 @@ class LLMError(Exception):
         retry_after: float | None = None,
         refusals: int = 0,
         named: str | None = None,
+        call_ids: Sequence[int] = (),
     ) -> None:
         super().__init__(message)
         self.maybe_paid, self.status, self.retry_after = maybe_paid, status, retry_after
         by_status = _OF_STATUS.get(status, ErrorClass.SERVER)
         self.error_class = error_class or self.kind or by_status
-        self.refusals, self.named = refusals, named
+        self.refusals, self.named, self.call_ids = refusals, named, call_ids
         # The second is for people, without address or key: see `describe`.
         self.message = self.words = message
         # Whether the model is asked in another way since (llm.profiles), so that the same request

@@ -139,15 +139,17 @@ class Gateways:
             if reply.is_cut and request.max_tokens:
                 longest = 2 * request.max_tokens
                 longer = replace(request, max_tokens=longest)
-                reply = await self._shared_answer(line, longer, subject)
+                first, reply = reply, await self._shared_answer(line, longer, subject)
+                reply = replace(reply, cut_call_id=first.call_id)
                 if reply.is_cut:
                     raise Permanent(
                         f"The answer was cut off at {request.max_tokens} tokens and again at "
                         f"{longest}: allow longer answers, or less reasoning.",
                         error_class=ErrorClass.CUT_OFF,
+                        call_ids=reply.call_ids,
                     )
             if reply.is_refusal:
-                raise Refusal(reply.text or "No reason was given.")
+                raise Refusal(reply.text or "No reason was given.", call_ids=reply.call_ids)
         except LLMError as error:
             error.describe(line.endpoint, request.model)
             raise

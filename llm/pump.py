@@ -86,14 +86,21 @@ async def together(asked: Iterable[Awaitable[T]]) -> list[T]:
     return [each.result() for each in calls]
 
 
-async def readable(gateways: Gateways, request: Request, subject: str) -> Reply | None:
-    """The reply; None for one that nobody can read, since the model refused or was cut off."""
+async def readable(
+    gateways: Gateways, request: Request, subject: str, calls: list[int] | None = None
+) -> Reply | None:
+    """The reply; None for one that nobody can read, since the model refused or was cut off.
+    `calls` takes every call that was made, also of such a one."""
+    made = [] if calls is None else calls
     try:
-        return await gateways.complete(request, subject)
+        reply = await gateways.complete(request, subject)
     except LLMError as error:
-        if error.error_class in (ErrorClass.REFUSAL, ErrorClass.CUT_OFF):
-            return None
-        raise
+        if error.error_class not in (ErrorClass.REFUSAL, ErrorClass.CUT_OFF):
+            raise
+        made += error.call_ids
+        return None
+    made += reply.call_ids
+    return reply
 
 
 class Pump(ABC, Generic[ItemT, ResultT]):

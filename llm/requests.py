@@ -186,7 +186,8 @@ class Usage:
 class Reply:
     """An answer; `usage` is None where the endpoint gave none: unknown, and not free.
 
-    In the ledger it stands under `call_id`. A `replayed` one was paid for by an earlier call and
+    In the ledger it stands under `call_id`, and under `cut_call_id` a first answer to the same that
+    was cut off. A `replayed` one was paid for by an earlier call and
     costs nothing now; `elapsed_s` and `usage` are those of the call that was paid.
     """
 
@@ -197,7 +198,13 @@ class Reply:
     logprobs: list[dict[str, Any]] | None = None
     tool_calls: Sequence[ToolCall] = ()
     call_id: int = 0
+    cut_call_id: int = 0
     replayed: bool = False
+
+    @property
+    def call_ids(self) -> list[int]:
+        """Every call that it took, in order."""
+        return [each for each in (self.cut_call_id, self.call_id) if each]
 
     @property
     def is_cut(self) -> bool:

@@ -48,8 +48,9 @@ class MethodField(serializers.ChoiceField):
 
 
 class NewComputationSerializer(serializers.Serializer):
-    """What to compute. `config`: depth, by_document; k1, b; dimensions; endpoint, model; runs,
-    weights; queries, the id of a query source; the settings of an installed retriever."""
+    """What to compute. `config`: depth, by_document; k1, b; dimensions; endpoint, model;
+    query_prefix, document_prefix, query_tokens, document_tokens, tokenizer, instructions by domain;
+    runs, weights; queries, the id of a query source; the settings of an installed retriever."""
 
     method = MethodField()
     config = serializers.DictField(default=dict)

@@ -1,5 +1,6 @@
 """What a computation may be asked for: checked, completed and frozen as JSON."""
 
+import json
 from typing import Any
 
 from corpus.computing import retrievers
@@ -14,7 +15,7 @@ from corpus.models import (
 )
 from corpus.options import Setting, frozen
 from kit.errors import Refused
-from llm import endpoints
+from llm import endpoints, tokens
 
 # Documents are ranked by their best chunk, instead of the chunks (docs/protocol.md 5.1, step 7).
 BY_DOCUMENT = "by_document"
@@ -24,7 +25,13 @@ QUERIES = "queries"
 
 DEPTH = Setting(int, 1000, 1, 1000)
 WEIGHT = Setting(float, 0.5, 0, 1)
+# About the 8,192 tokens that most models read, in tokens of four characters.
+TOKENS = 6_000
+_TOKENS = Setting(int, TOKENS, 16, 1_000_000)
 _PREFIX = Setting(str, "", high=2000)
+# What each domain's queries are asked with, and where that goes in their prefix.
+INSTRUCTIONS = "instructions"
+INSTRUCTION = "{instruction}"
 _SETTINGS: dict[str, dict[str, Setting]] = {
     Method.EMBEDDINGS: {
         "endpoint": Setting(str, "", high=60),
@@ -32,6 +39,10 @@ _SETTINGS: dict[str, dict[str, Setting]] = {
         "dimensions": Setting(int, None, 1, 65_536),
         "query_prefix": _PREFIX,
         "document_prefix": _PREFIX,
+        INSTRUCTIONS: Setting(str, "", high=100_000),
+        "query_tokens": _TOKENS,
+        "document_tokens": _TOKENS,
+        "tokenizer": Setting(str, tokens.CHARACTERS, high=tokens.LONGEST_NAME),
     },
     # With `runs` and `weights`, which are lists.
     Method.HYBRID: {},
@@ -57,6 +68,8 @@ def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str
     known = settings_of(method)
     shared = ("runs", "weights") if method == Method.HYBRID else (BY_DOCUMENT, QUERIES)
     own = {name: value for name, value in given.items() if name not in ("depth", *shared)}
+    if isinstance(own.get(INSTRUCTIONS), dict):
+        own[INSTRUCTIONS] = json.dumps(own[INSTRUCTIONS])
     found = frozen(known, own, {}, whose=retrievers.label_of(method))
     if method == Method.HYBRID:
         found["runs"] = _runs(benchmark, given.get("runs"))
@@ -68,6 +81,8 @@ def freeze(benchmark: Benchmark, method: str, given: dict[str, Any]) -> dict[str
         placed = endpoints.get(name) if name else endpoints.for_role("embedder")
         endpoint = endpoints.in_role(placed, "embedder")
         found |= {"endpoint": endpoint.name, "model": found["model"] or endpoint.default_model}
+        found |= _instructed(benchmark, found["query_prefix"], found.pop(INSTRUCTIONS))
+        tokens.check(found["tokenizer"])
     plugged = retrievers.known(method)
     if plugged and plugged.stamp:
         found["retriever"] = plugged.stamp
@@ -132,6 +147,44 @@ def title(config: dict[str, Any], names: dict[int, str], version: CorpusVersion 
         if setting.kind is not str and config[each] != setting.default
     ]
     return ", ".join([name, *changed])
+
+
+def _instructed(benchmark: Benchmark, prefix: str, text: str) -> dict[str, Any]:
+    """The instruction of each domain and the prefix that it goes into; nothing where none is given.
+    Raises Refused for a domain without one, and for one that is not here."""
+    if not text.strip():
+        return {}
+    own = _by_domain(text)
+    here = set(benchmark.domains.ready().values_list("name", flat=True))
+    for what, names in (
+        ("No instruction for", here - own.keys()),
+        ("No domain", own.keys() - here),
+    ):
+        if names:
+            raise Refused(f"{what} {', '.join(sorted(names))}.", field=INSTRUCTIONS)
+    if prefix and INSTRUCTION not in prefix:
+        raise Refused(
+            f"The prefix needs {INSTRUCTION} where a domain’s instruction goes.",
+            field="query_prefix",
+        )
+    return {INSTRUCTIONS: own, "query_prefix": prefix or f"{INSTRUCTION} "}
+
+
+def _by_domain(text: str) -> dict[str, str]:
+    """An instruction by domain, from a JSON object or lines `domain: instruction`."""
+    if text.lstrip().startswith("{"):
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise Refused(f"This is no JSON: {error}.", field=INSTRUCTIONS) from None
+    else:
+        lines = [each.partition(":") for each in text.splitlines() if each.strip()]
+        found = {name.strip(): said.strip() for name, _, said in lines if said.strip()}
+        if len(found) < len(lines):
+            raise Refused("Each line is domain: instruction, each domain once.", field=INSTRUCTIONS)
+    if not all(isinstance(each, str) and each.strip() for each in found.values()):
+        raise Refused("An instruction is a text.", field=INSTRUCTIONS)
+    return found
 
 
 def _source(benchmark: Benchmark, key: Any) -> QuerySource:

@@ -30,6 +30,7 @@ from kit.database.bulk import copy_rows
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
 from llm import endpoints
+from llm.tokens import CHARACTERS
 
 _COLUMNS = ("run_id", "query_id", "pids", "scores")
 _LISTS = 50
@@ -214,6 +215,7 @@ def _asking(computation: RunComputation) -> Asking | None:
         subject=f"run-computation:{computation.pk}",
         account=computation.account,
         dimensions=config["dimensions"],
+        tokenizer=config.get("tokenizer", CHARACTERS),
     )
 
 

@@ -4,12 +4,21 @@ from typing import Any
 
 from django import forms
 
-from corpus.computing.config import BY_DOCUMENT, DEPTH, QUERIES, WEIGHT, is_in_chunks, settings_of
+from corpus.computing.config import (
+    BY_DOCUMENT,
+    DEPTH,
+    INSTRUCTIONS,
+    QUERIES,
+    WEIGHT,
+    is_in_chunks,
+    settings_of,
+)
 from corpus.computing.models import Method
 from corpus.models import Benchmark, CorpusVersion
 from corpus.versions.forms import FIELD, RunField, runs_of, version_field
 from corpus.versions.services import chosen
 from llm.ledger.accounts import budget_field, endpoint_field
+from llm.tokens import names
 
 ABOUT = {
     Method.BM25: "Words, weighed by how rare they are and how long the passage is. The values "
@@ -24,6 +33,7 @@ ABOUT = {
 
 # Others are labelled by their names.
 _LABELS = {"k1": "k1", "b": "b"}
+_OF_FEW = {INSTRUCTIONS, "query_tokens", "document_tokens", "tokenizer"}
 
 
 class ComputeForm(forms.Form):
@@ -41,6 +51,7 @@ class ComputeForm(forms.Form):
             self.fields.update(version_field(benchmark))
             self.fields.update(_by_document(benchmark))
             self.fields.update(_queries(benchmark))
+        self.first = [name for name in self.fields if name not in _OF_FEW]
 
     def clean_version(self) -> CorpusVersion | None:
         """The version itself."""
@@ -129,5 +140,17 @@ def _embeddings() -> dict[str, forms.Field]:
             **prefix,
         ),
         "document_prefix": forms.CharField(label="Before each passage", **prefix),
+        INSTRUCTIONS: known[INSTRUCTIONS].field(
+            label="Instruction of each domain",
+            help_text="Lines “domain: instruction”, or a JSON object. It stands before each query "
+            "of the domain, or where {instruction} is in what stands there.",
+        ),
+        "query_tokens": known["query_tokens"].field(
+            label="Tokens of a query", help_text="What is longer is cut and counted."
+        ),
+        "document_tokens": known["document_tokens"].field(label="Tokens of a passage"),
+        "tokenizer": forms.ChoiceField(
+            choices=[(each, each) for each in names()], help_text="What these are counted in."
+        ),
         "budget_usd": budget_field(""),
     }

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
+from corpus.computing.config import INSTRUCTION, INSTRUCTIONS, TOKENS
 from corpus.computing.corpus import Corpus, Documents, kept_index
 from corpus.computing.models import Method
 from corpus.computing.retrievers import BUILT_IN, in_one_line, known
@@ -29,6 +30,7 @@ from kit.runs.models import LostLease
 from llm.endpoints import Endpoint
 from llm.gateway import Gateways
 from llm.models import Account
+from llm.tokens import CHARACTERS, cut
 from llm.trying import demand_answers
 from llm.wire import embedding_request, unpack
 
@@ -36,13 +38,12 @@ logger = logging.getLogger(__name__)
 # Texts of one request, and requests that are under way before their vectors are written.
 BATCH: Final = 64
 _GROUP: Final = 16
-# About the 8,192 tokens that most models read; what is longer is cut and counted.
-LONGEST: Final = 24_000
 
 
 @dataclass
 class Asking:
-    """Whom is asked, who pays; `cut` counts texts that were too long.
+    """Whom is asked, who pays; `cut` counts texts that were longer in tokens of `tokenizer` than
+    they may be.
 
     Between two groups it looks for calls that a dead worker left behind.
     """
@@ -52,24 +53,27 @@ class Asking:
     subject: str
     account: Account | None = None
     dimensions: int | None = None
+    tokenizer: str = CHARACTERS
     cut: int = 0
     _is_tried: bool = False
 
     def vectors(
-        self, texts: Iterable[str], *, prefix: str = ""
+        self, texts: Iterable[str], *, tokens: int, prefix: str = ""
     ) -> Iterator[npt.NDArray[np.float32]]:
-        """The texts' vectors in their order; raises LLMError and what Gateways raises."""
+        """The texts' vectors in their order, each of its first tokens, the prefix among them;
+        raises LLMError and what Gateways raises."""
         rest = iter(texts)
         while group := list(islice(rest, BATCH * _GROUP)):
             batches = [
-                [self._fitting(prefix + text) for text in group[start : start + BATCH]]
+                [self._fitting(prefix + text, tokens) for text in group[start : start + BATCH]]
                 for start in range(0, len(group), BATCH)
             ]
             yield from asyncio.run(self._ask(batches))
 
-    def _fitting(self, text: str) -> str:
-        self.cut += len(text) > LONGEST
-        return text[:LONGEST]
+    def _fitting(self, text: str, most: int) -> str:
+        kept = cut(text, most, self.tokenizer)
+        self.cut += len(kept) < len(text)
+        return kept
 
     async def _ask(self, batches: list[list[str]]) -> list[npt.NDArray[np.float32]]:
         requests = [
@@ -104,21 +108,28 @@ class Dense:
     settings: Final[dict[str, Default]] = {}
 
     def __init__(
-        self, folder: Path, *, asking: Asking, size: int, query_prefix: str, document_prefix: str
+        self,
+        folder: Path,
+        *,
+        asking: Asking,
+        size: int,
+        query: Mapping[str, Any],
+        document: Mapping[str, Any],
     ) -> None:
+        """`query` and `document` are the prefix of each text and its longest length in tokens."""
         self._folder, self._asking, self._size = folder, asking, size
-        self._query_prefix, self._document_prefix = query_prefix, document_prefix
+        self._query, self._document = query, document
 
     def index(self, texts: Iterable[str]) -> None:
         """Write the vectors of all `size` texts; raises LLMError."""
         writer = vectors.VectorWriter(self._folder, self._size)
-        for part in self._asking.vectors(texts, prefix=self._document_prefix):
+        for part in self._asking.vectors(texts, **self._document):
             writer.add(part)
         writer.close()
 
     def search(self, queries: Sequence[str], k: int, order: Order) -> Iterator[Scored]:
         """The k nearest texts of each query; raises LLMError."""
-        found = np.concatenate(list(self._asking.vectors(queries, prefix=self._query_prefix)))
+        found = np.concatenate(list(self._asking.vectors(queries, **self._query)))
         documents = vectors.load_vectors(self._folder)
         if documents.shape[1] != found.shape[1]:
             raise Refused("The model's vectors of queries and of passages differ in length.")
@@ -193,9 +204,17 @@ Find = Callable[[Sequence[Asked]], Iterator[Ranked]]
 
 
 def in_domain(config: dict[str, Any], domain: Domain) -> dict[str, Any]:
-    """A configuration with the domain's name in its prefixes, where they ask for it."""
-    prefixes = {"query_prefix", "document_prefix"} & config.keys()
-    return config | {name: config[name].replace("{domain}", domain.name) for name in prefixes}
+    """A configuration with the domain's own instruction, and its name, in the prefixes that ask for
+    them. Raises Refused for a domain that came since and has none."""
+    whole = config | {}
+    if (own := config.get(INSTRUCTIONS)) is not None:
+        if domain.name not in own:
+            raise Refused(f"There is no instruction for {domain.name}. Compute a run anew.")
+        prefix = config["query_prefix"].replace(INSTRUCTION, own[domain.name])
+        whole["query_prefix"] = prefix
+    for name in {"query_prefix", "document_prefix"} & config.keys():
+        whole[name] = whole[name].replace("{domain}", domain.name)
+    return whole
 
 
 def rank(job: Job) -> tuple[Iterator[Ranked], bool]:
@@ -243,10 +262,19 @@ def _retriever(job: Job) -> tuple[Callable[[Path], Retriever], dict[str, Any], s
     method: str = config["method"]
     if method == Method.EMBEDDINGS:
         assert job.asking is not None
-        prefixes = {name: config[name] for name in ("query_prefix", "document_prefix")}
-        given = {"asking": job.asking, "size": len(job.corpus.pids), **prefixes}
+        texts = {
+            name: {
+                "prefix": config[f"{name}_prefix"],
+                "tokens": config.get(f"{name}_tokens", TOKENS),
+            }
+            for name in ("query", "document")
+        }
+        given = {"asking": job.asking, "size": len(job.corpus.pids), **texts}
         names = ("method", "endpoint", "model", "dimensions", "document_prefix")
         recipe = {name: config[name] for name in names} | {"version": 1}
+        length = [texts["document"]["tokens"], job.asking.tokenizer]
+        if length != [TOKENS, CHARACTERS]:  # as every index of before was cut
+            recipe["cut"] = length
         return lambda folder: Dense(folder, **given), recipe, Dense.title
     found = known(method)
     if found is None or found.kind is None:

@@ -21,6 +21,7 @@ from corpus.versions.services import stored
 from kit.errors import Refused
 from llm import endpoints
 from llm.models import Account
+from llm.tokens import CHARACTERS
 
 # Corpora that a process keeps at hand, by the hash of all they hold.
 _KEPT: Final = 8
@@ -135,4 +136,5 @@ def _asking(config: dict[str, Any], payer: Payer) -> Asking:
         subject=payer.subject,
         account=payer.account,
         dimensions=config["dimensions"],
+        tokenizer=config.get("tokenizer", CHARACTERS),
     )

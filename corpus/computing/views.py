@@ -6,6 +6,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from corpus.access import Access, enter, first_or_404
 from corpus.computing import retrievers
 from corpus.computing import services as computing
+from corpus.computing.config import INSTRUCTIONS
 from corpus.computing.forms import ABOUT, ComputeForm
 from corpus.computing.models import Method
 from corpus.models import Role, RunComputation
@@ -64,6 +65,8 @@ def computation(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Role.ADMIN)
     found = get_computation(access, pk)
     shown = {key: value for key, value in found.config.items() if key not in ("method", "runs")}
+    if INSTRUCTIONS in shown:
+        shown[INSTRUCTIONS] = "of " + ", ".join(sorted(shown[INSTRUCTIONS]))
     context = RUNS.context(access, found) | {
         "settings": shown.items(),
         "domains": found.report.get("domains", {}).items(),

@@ -35,7 +35,8 @@ class RerankRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
 class NewRerankSerializer(PayingSerializer):
     """What to rerank. `config`: depth; mix, weight; parser, family, document_chars, temperature,
-    reasoning_effort; group_size, repeats, seed; query_template, document_template; fusion."""
+    top_p, output_tokens, reasoning_effort; group_size, repeats, seed; query_template,
+    document_template; fusion."""
 
     source = serializers.IntegerField(help_text="A retrieval run.")  # type: ignore[assignment]
     method = serializers.ChoiceField(choices=RerankMethod.choices)

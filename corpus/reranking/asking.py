@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from corpus.reranking import rules
 from llm.profiles import likely_thoughts
@@ -29,8 +29,22 @@ _NEEDS: Final = {
     GROUPWISE: {"rule", "query", "documents"},
 }
 ROLES: Final = {POINTWISE: "rerank_point", LISTWISE: "rerank_list", GROUPWISE: "rerank_group"}
-# Tokens of an answer, beside what a model thinks before it.
-_MOST_TOKENS: Final = {POINTWISE: 100, LISTWISE: 4_000, GROUPWISE: 4_000}
+# How answers are drawn where a run leaves it open; tokens are beside what a model thinks before.
+# `reference` is as published (docs/protocol.md 1.3, 5.5).
+_GREEDY: Final = {"temperature": 0.0, "top_p": 1.0}
+SAMPLING: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
+    (rules.STRICT, POINTWISE): {**_GREEDY, "output_tokens": 100},
+    (rules.STRICT, LISTWISE): {**_GREEDY, "output_tokens": 4_000},
+    (rules.STRICT, GROUPWISE): {**_GREEDY, "output_tokens": 4_000, "repeats": 2},
+    (rules.REFERENCE, POINTWISE): {"temperature": 0.6, "top_p": 0.9, "output_tokens": 128},
+    (rules.REFERENCE, LISTWISE): {"temperature": 0.8, "top_p": 0.8, "output_tokens": 4_000},
+    (rules.REFERENCE, GROUPWISE): {
+        "temperature": 0.3,
+        "top_p": 0.8,
+        "output_tokens": 8_000,
+        "repeats": 6,
+    },
+}
 AUTO: Final = "auto"
 GENERAL: Final = "general"
 # What helps, by the kind of query; a benchmark's domain of that name is asked by its rule.
@@ -55,6 +69,8 @@ class Settings:
     group_size: int = 20
     repeats: int = 1
     temperature: float = 0.0
+    top_p: float = 1.0
+    output_tokens: int = 4_000
     reasoning_effort: str = ""
     wire: str = ""
     batch: int = 100
@@ -249,7 +265,8 @@ def _request(who: Settings, *, replicate: int = 0, **values: str) -> Request:
         schema_name="",
         schema={},
         temperature=who.temperature,
-        max_tokens=_MOST_TOKENS[who.method] + thoughts,
+        top_p=None if who.top_p == 1 else who.top_p,
+        max_tokens=who.output_tokens + thoughts,
         reasoning_effort=who.reasoning_effort,
         replicate=replicate,
     )

@@ -7,6 +7,7 @@ from django import forms
 from corpus.models import Benchmark
 from corpus.options import fields_of
 from corpus.reranking import asking
+from corpus.reranking.rules import PARSERS
 from corpus.reranking.services import CHOICES, MIX_WORDS, SETTINGS, role_of
 from corpus.versions.forms import RunField, runs_of
 from llm.ledger.accounts import budget_field, endpoint_field
@@ -34,6 +35,8 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "repeats": ("Repeats", ""),
     "seed": ("Seed of the shuffles", ""),
     "temperature": ("Temperature", ""),
+    "top_p": ("top_p", ""),
+    "output_tokens": ("Tokens of an answer", ""),
     "query_template": (
         "Template of the query",
         "With {query} in it, for models that want their texts in a form of their own.",
@@ -41,6 +44,19 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "document_template": ("Template of each passage", "With {document} in it."),
     "fusion": ("Ranks count", "log-rank: by -ln(rank), DIVER's; rrf: by 1 / (60 + rank)."),
 }
+
+
+def _words(method: str) -> dict[str, tuple[str, str]]:
+    """The words of a method's settings; of those that its parser decides, what they are then."""
+    strict, reference = (asking.SAMPLING.get((each, method), {}) for each in PARSERS)
+    usual = {
+        name: (
+            _WORDS[name][0],
+            f"Left empty, {value:g} in strict, {reference[name]:g} in reference.",
+        )
+        for name, value in strict.items()
+    }
+    return _WORDS | usual
 
 
 class RerankForm(forms.Form):
@@ -60,7 +76,7 @@ class RerankForm(forms.Form):
             self.fields["second"] = RunField(runs, label="Second run, such as a listwise one")
         if role := role_of(method):
             self.fields["endpoint"] = endpoint_field(role)
-        self.fields.update(fields_of(SETTINGS[method], _WORDS, CHOICES, MIX_WORDS))
+        self.fields.update(fields_of(SETTINGS[method], _words(method), CHOICES, MIX_WORDS))
         self.fields["name"] = forms.CharField(
             max_length=190, required=False, help_text="Left empty, one is made up."
         )

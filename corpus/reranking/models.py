@@ -1,5 +1,7 @@
 """Reranking a retrieval run, as long work: one item a query."""
 
+from statistics import fmean
+
 from django.db import models
 
 from corpus.benchmarks.models import Benchmark
@@ -82,6 +84,12 @@ class RerankItem(models.Model):
         ordering = ["pk"]
         constraints = [models.UniqueConstraint(fields=["run", "query"], name="reranked_once")]
         indexes = [models.Index(fields=["run", "state", "id"], name="rerank_item_waiting")]
+
+    @property
+    def spread(self) -> float | None:
+        """How far repeats differ, the mean over its documents; None where nothing was repeated."""
+        known = [each for each in self.found.get("spread", ()) if each is not None]
+        return fmean(known) if known else None
 
     def __str__(self) -> str:
         return f"query {self.query_id} of reranking {self.run_id}"

@@ -1,6 +1,7 @@
 """The end of a reranking: its orders become a retrieval run like any other."""
 
 from collections import Counter
+from statistics import fmean
 from typing import Any
 
 from django.db import transaction
@@ -24,12 +25,15 @@ def close(run: RerankRun) -> None:
 
 def report_of(run: RerankRun) -> dict[str, Any]:
     """What was met: documents shown in part, by how many queries; ids without a text; replies
-    that nobody could read, and documents and queries that stayed where the retriever put them."""
+    that nobody could read, and documents and queries that stayed where the retriever put them; of
+    repeats the mean of their spreads, and over how many documents it is."""
     truncated: Counter[str] = Counter()
     found: Counter[str] = Counter()
+    spreads: list[float] = []
     for state, each in run.items.values_list("state", "found").iterator(chunk_size=200):
         truncated.update(each.get("truncated", ()))
         scores = each.get("rerank", ())
+        spreads += [spread for spread in each.get("spread", ()) if spread is not None]
         found["documents"] += len(each.get("pids", ()))
         found["missing"] += len(each.get("missing", ()))
         found["unread"] += each.get("unread", 0)
@@ -38,9 +42,11 @@ def report_of(run: RerankRun) -> dict[str, Any]:
         if run.config.get("mix"):
             found["kept_documents"] += sum(score is None for score in scores)
     names = ("documents", "missing", "unread", "kept_queries", "kept_documents")
+    repeated = {"spread": fmean(spreads), "repeated_documents": len(spreads)} if spreads else {}
     return {name: found[name] for name in names} | {
         "truncated": len(truncated),
         "truncated_documents": dict(truncated.most_common(1000)),
+        **repeated,
     }
 
 

@@ -38,7 +38,10 @@ _DEPTH: Final = {"depth": Setting(int, 100, 1, 1000)}
 _ASKED: Final = {
     "parser": Setting(str, PARSERS[0], high=20),
     "family": Setting(str, asking.AUTO, high=40),
-    "temperature": Setting(float, 0.0, 0, 2),
+    # None is as the parser's sampling has it.
+    "temperature": Setting(float, None, 0, 2),
+    "top_p": Setting(float, None, 0.01, 1),
+    "output_tokens": Setting(int, None, 16, 100_000),
     "reasoning_effort": Setting(str, "", high=10),
 }
 _WEIGHT: Final = {"weight": Setting(float, 0.6, 0, 1)}
@@ -53,7 +56,7 @@ SETTINGS: Final[dict[str, dict[str, Setting]]] = {
     | _SHORT
     | {
         "group_size": Setting(int, 20, 2, 100),
-        "repeats": Setting(int, 2, 1, 20),
+        "repeats": Setting(int, None, 1, 20),
         "seed": Setting(int, SEED, 0, 2**31),
     },
     asking.ENDPOINT: _DEPTH
@@ -141,7 +144,7 @@ def checked_config(
     if method not in SETTINGS:
         raise Refused(f"There is no method {method!r}: {', '.join(SETTINGS)}.", field="method")
     whose = RerankMethod(method).label
-    config = frozen(SETTINGS[method], options, CHOICES, whose=whose)
+    config = _filled(method, frozen(SETTINGS[method], options, CHOICES, whose=whose))
     for name in ("query", "document"):
         if template := config.get(f"{name}_template"):
             if f"{{{name}}}" not in template:
@@ -197,7 +200,7 @@ def forecast(
 
     By the mean length of the newest queries and passages, and by what is asked first.
     """
-    depth = min(config["depth"], source.depth)
+    config, depth = _filled(method, config), min(config["depth"], source.depth)
     queries = Query.objects.filter(ranked_lists__run=source).order_by("-pk")[:200]
     shown = min(config.get("document_chars", 0), Passage.objects.mean_length(queries)) or 1
     found = {"queries": source.query_count, "calls": 0, "input_tokens": 0, "output_tokens": 0}
@@ -227,6 +230,12 @@ def names_taken(benchmark: Benchmark, source: RetrievalRun) -> set[str]:
     made = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=version)
     open_ = benchmark.rerank_runs.filter(run=None).exclude(status=RunStatus.CANCELLED)
     return {*made.values_list("name", flat=True), *open_.values_list("name", flat=True)}
+
+
+def _filled(method: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration with what it leaves open as its parser draws."""
+    usual = asking.SAMPLING.get((config.get("parser", ""), method), {})
+    return {**config, **{n: v for n, v in usual.items() if config.get(n) is None}}
 
 
 def _settings(method: str, endpoint: str, model: str, config: Mapping[str, Any]) -> asking.Settings:

@@ -24,11 +24,12 @@ LIST = runs_table(
     search=("name", "model", "source__name"),
     filters=(Filter("method", "Method", choices=tuple(RerankMethod.choices)),),
 )
-ITEMS = items_table(
-    RerankState.choices,
+_MET = (
     Column("unread", "Unreadable replies", numeric=True),
     Column("truncated", "Passages cut", numeric=True),
 )
+ITEMS = items_table(RerankState.choices, *_MET)
+REPEATED = items_table(RerankState.choices, *_MET, Column("spread", "Mean spread", numeric=True))
 
 
 @require_http_methods(["GET", "POST"])
@@ -68,7 +69,7 @@ def rerank_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         access,
         run,
         "corpus/reranking/run.html",
-        table=ITEMS,
+        table=REPEATED if run.method == RerankMethod.GROUPWISE else ITEMS,
         rows=run.items.select_related("query__domain"),
         choices={"domain": domain_choices(access.benchmark)},
         settings=[(k, v) for k, v in run.config.items() if k not in hidden and v != ""],

@@ -164,17 +164,16 @@ class ExpansionPump(Pump[Job, Job]):
     async def _sample(
         self, item: Job, number: int, sample: int, prompt: asking.Prompt, gateways: Gateways
     ) -> tuple[str, list[int], int]:
-        """A text with the calls that it took, and how many of these could not be used; "" where
+        """A text with every call that it took, and how many replies could not be used; "" where
         none could."""
-        attempts, calls = asking.ATTEMPTS[self.settings.profile], []
+        attempts, calls = asking.ATTEMPTS[self.settings.profile], list[int]()
         subject = f"expansion:{item.row.pk}:{number}"
         for attempt in range(attempts):
             replicate = sample * attempts + attempt
             request = asking.request_of(prompt, self.settings, replicate=replicate)
-            if reply := await readable(gateways, request, subject):
-                calls.append(reply.call_id)
-                if text := asking.read_reply(reply.text):
-                    return text, calls, attempt
+            reply = await readable(gateways, request, subject, calls)
+            if reply and (text := asking.read_reply(reply.text)):
+                return text, calls, attempt
         return "", calls, attempts
 
     def _searcher(self, domain: Domain) -> Searcher:

@@ -35,7 +35,7 @@ SPECS: Final[Mapping[str, Spec]] = {
     "rerank": Spec("Rerank what they found", "endpoint method runs options", pays=True),
     "pipeline": Spec(
         "Run a version of DIVER",
-        "preset retriever expander reranker profile depth name",
+        "preset retriever expander reranker profile depth repeats name",
         pays=True,
     ),
     "pool": Spec("Pool what they found", "runs depth name aspects"),
@@ -193,7 +193,9 @@ _HOLDS: Final[Mapping[str, _Holds]] = {
     "share": (lambda value: _is_number(value) and 0 <= value <= 1, "a number from 0 to 1"),
     "agreement_bar": (_is_number, "a number"),
     **dict.fromkeys(("settings", "options"), _TABLE),
-    **dict.fromkeys(("depth", "k", "rounds", "repetitions", "next", "per_sentence"), _WHOLE),
+    **dict.fromkeys(
+        ("depth", "k", "rounds", "repetitions", "repeats", "next", "per_sentence"), _WHOLE
+    ),
     **dict.fromkeys(
         ("current", "adopt", "sample", "baselines", "final", "again", "aspects"), _FLAG
     ),

@@ -171,7 +171,7 @@ def _piped(here: Here, settings: Settings) -> dict[str, Any]:
         "retriever": here.system(settings.get("retriever")),
         "expander": here.endpoint(settings, wordings.ROLE, "expander"),
         "reranker": here.endpoint(settings, reranking.role_of("pointwise"), "reranker"),
-        **given(settings, "profile depth"),
+        **given(settings, "profile depth repeats"),
     }
 
 

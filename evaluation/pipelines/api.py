@@ -42,6 +42,14 @@ class NewPipelineSerializer(serializers.Serializer):
     reranker = serializers.CharField(required=False, allow_blank=True, default="")
     profile = serializers.ChoiceField(choices=asking.PROFILES, required=False, default="strict")
     depth = serializers.IntegerField(required=False, default=100, min_value=1, max_value=1000)
+    repeats = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=1,
+        max_value=20,
+        help_text="Of v3 alone.",
+    )
     name = serializers.CharField(max_length=140, required=False, allow_blank=True, default="")
     budget_usd = BudgetField(required=False, default=None)
 
@@ -108,7 +116,7 @@ urlpatterns = [
         **_RUN,
         new=NewPipelineSerializer,
         retrieval_runs=("retriever",),
-        asked=("preset", "retriever", "expander", "reranker", "profile", "depth"),
+        asked=("preset", "retriever", "expander", "reranker", "profile", "depth", "repeats"),
         missing=("retriever", "No retrieval run was computed here."),
     ),
     path(f"{_ALL}/grid/", _to({"get": "pipeline_grid"}, **_whole), name="api-pipeline-grid"),

@@ -6,7 +6,7 @@ from django import forms
 
 from corpus.models import Benchmark
 from corpus.options import Setting
-from corpus.reranking.services import role_of
+from corpus.reranking.services import SETTINGS, role_of
 from corpus.versions.forms import RunField
 from corpus.wordings import asking
 from corpus.wordings.services import ROLE, retrievers_of
@@ -39,6 +39,11 @@ class PipelineForm(forms.Form):
             help_text="reference: as the released scripts do, for expansion and replies alike.",
         )
         self.fields["depth"] = DEPTH.field(label="Passages reranked a query")
+        self.fields["repeats"] = SETTINGS[plan.GROUPWISE]["repeats"].field(
+            label="Repeats in groups",
+            required=False,
+            help_text="Of v3 alone. Left empty, 2 in strict, 6 in reference.",
+        )
         self.fields["name"] = forms.CharField(
             max_length=140, required=False, help_text="Left empty, that of the version."
         )

@@ -7,20 +7,22 @@ from typing import Final, NamedTuple
 from django.urls import reverse
 
 from corpus.models import Benchmark
+from corpus.wordings.asking import QEXPAND
 from evaluation.leaderboard.services import DEFAULT, leaderboard_of
 from evaluation.pipelines.grid import AS_IT_IS, VIEW, Way, ways_of
-from evaluation.published.services import MEAN, PublishedTable, compared, plain, tables
+from evaluation.published.services import MEAN, PublishedTable, called, compared, plain, tables
 from evaluation.scores.models import ScoreSheet
 from kit.lists.report_tables import Cell, ReportTable, text
 
 # Printed figures have one decimal, and so have the sets that a mean is of.
 _ROUNDING: Final = 0.1
+_EXPANDED: Final = "DIVER-QExpand"
 # Of each printed table either all its rows have one method, or one retriever.
 _EVALUATED: Final = "diver-retrievers-evaluate-retriever-with-"
 _OF_METHOD: Final[Mapping[str, str]] = {
     f"{_EVALUATED}original-query": AS_IT_IS,
     f"{_EVALUATED}gpt-4-reason-query": "GPT-4 Reason-query",
-    f"{_EVALUATED}diver-qexpand-query": "DIVER-QExpand",
+    f"{_EVALUATED}diver-qexpand-query": _EXPANDED,
 }
 _OF_RETRIEVER: Final[Mapping[str, str]] = {
     "diver-query-expansion-using-bm25-retriever": "BM25",
@@ -46,28 +48,39 @@ class Printed(NamedTuple):
 
 def printed_of(sheet: ScoreSheet | None = None) -> list[Printed]:
     """Every printed cell; ours is the run that went the same way."""
-    ours: dict[Way, str] = {}
-    if sheet is not None:
-        board = leaderboard_of(sheet, metric=DEFAULT, view=VIEW)
-        ways = ways_of([line.run for line in board.lines])
-        ours = {_plain(ways[line.run.pk]): line.run.name for line in board.lines}
+    ours = _ours(sheet) if sheet is not None else {}
     found = []
     for table, ways_printed in _printed_ways():
-        names = [
-            (row, ours[_plain(way)])
-            for (row, _), way in zip(table.rows, ways_printed, strict=True)
-            if _plain(way) in ours
-        ]
         place = table.columns.index(MEAN)
-        for row, (_, values), way in zip(
-            compared(table, sheet, names), table.rows, ways_printed, strict=True
-        ):
+        for number, ((name, values), way) in enumerate(zip(table.rows, ways_printed, strict=True)):
             mean = values[place]
             sets = [value for n, value in enumerate(values) if n != place and value is not None]
             if mean is not None and sets:
-                mine = row.cells[place].ours if _plain(way) in ours else None
+                # Rows of a table may share a name: each is asked for by itself.
+                run, mine = ours.get(_plain(way)), None
+                if run is not None:
+                    mine = compared(table, sheet, [(name, run)])[number].cells[place].ours
                 found.append(Printed(way, table, mean, sum(sets) / len(sets), mine))
     return found
+
+
+def _ours(sheet: ScoreSheet) -> dict[Way, str]:
+    """The run that went each way, also by what papers call its query source: a name of its own
+    before another's."""
+    board = leaderboard_of(sheet, metric=DEFAULT, view=VIEW)
+    ways = ways_of([line.run for line in board.lines])
+    own = {_plain(ways[line.run.pk]): line.run.name for line in board.lines}
+    sources = sheet.benchmark.query_sources.values_list("name", "expansion__method")
+    found: dict[Way, str] = {}
+    for line in board.lines:
+        way = ways[line.run.pk]
+        for source, method in sources:
+            if not f"{way.method}, ".startswith(f"{source}, "):
+                continue
+            for name in [_EXPANDED] if method == QEXPAND else called(source):
+                printed = way._replace(method=name + way.method.removeprefix(source))
+                found.setdefault(_plain(printed), line.run.name)
+    return found | own
 
 
 def printed_grid(found: Sequence[Printed]) -> ReportTable:

@@ -43,16 +43,20 @@ def start_pipeline(
     actor: User | None,
     profile: str = asking.STRICT,
     depth: int = 100,
+    repeats: int | None = None,
     name: str = "",
     budget_usd: Decimal | None = None,
     claimed: bool = False,
 ) -> PipelineRun:
-    """Run a version of DIVER on a retriever, and wake a worker. `depth` is how many passages are
-    reranked. `claimed` keeps it for the calling process. Raises Refused, naming the field."""
+    """Run a version of DIVER on a retriever, and wake a worker.
+
+    `depth` is how many passages are reranked, `repeats` how often in groups, None as the profile
+    has it. `claimed` keeps it for the calling process. Raises Refused, naming the field.
+    """
     wordings.check_retriever(retriever, asking.QEXPAND)
     steps = plan.steps_of(_known(preset), is_bm25=is_bm25(retriever))
     asked = _checked(expander, reranker)
-    _configs(retriever, steps, profile, depth)
+    _configs(retriever, steps, profile, depth, repeats)
     check_budget(budget_usd, [(each.name, each.default_model) for each in asked])
     taken = benchmark.pipelines.values_list("name", flat=True)
     label = (name.strip() or plan.TITLES[preset])[:140]
@@ -65,6 +69,7 @@ def start_pipeline(
             config={
                 "profile": profile,
                 "depth": depth,
+                **({} if repeats is None else {"repeats": repeats}),
                 "expander": asked[0].name,
                 "reranker": asked[1].name,
             },
@@ -94,12 +99,13 @@ def forecast(
     *,
     profile: str = asking.STRICT,
     depth: int = 100,
+    repeats: int | None = None,
 ) -> dict[str, Any]:
     """What a pipeline is likely to take: its expansion and its rerankings together; `usd` is None
     where one of them has no known price."""
     steps = plan.steps_of(_known(preset), is_bm25=is_bm25(retriever))
     found = []
-    for kind, config in _configs(retriever, steps, profile, depth):
+    for kind, config in _configs(retriever, steps, profile, depth, repeats):
         if kind == plan.EXPAND:
             told = wordings.forecast(benchmark, asking.QEXPAND, expander, config)
         else:
@@ -151,7 +157,7 @@ def begin(run: PipelineRun, step: dict[str, Any]) -> Child:
             how = {"method": "bm25", "config": {"queries": source}, "version": version}
         return computing.start(**named, name=unused_name(name, taken), **how)
     asks = bool(reranking.role_of(kind))
-    options = {"parser": config["profile"]} if asks else {}
+    options = _reranked(kind, config["profile"], config["depth"], config.get("repeats"))
     return reranking.start_rerank(
         **named,
         name=name,
@@ -160,7 +166,6 @@ def begin(run: PipelineRun, step: dict[str, Any]) -> Child:
         second=runs[1] if kind == plan.MERGE else None,
         endpoint=endpoints.get(config["reranker"]) if asks else None,
         budget_usd=_left(run) if asks else None,
-        depth=config["depth"],
         **options,
     )
 
@@ -229,18 +234,34 @@ def _left(run: PipelineRun) -> Decimal | None:
 
 
 def _configs(
-    retriever: RetrievalRun, steps: tuple[plan.Step, ...], profile: str, depth: int
+    retriever: RetrievalRun,
+    steps: tuple[plan.Step, ...],
+    profile: str,
+    depth: int,
+    repeats: int | None,
 ) -> list[tuple[str, dict[str, Any]]]:
     """What the steps that take settings are frozen to. Raises Refused, naming the field."""
+    if repeats is not None and plan.GROUPWISE not in {each.kind for each in steps}:
+        raise Refused("Only v3 reranks in groups, which can be repeated.", field="repeats")
     found = []
     for each in steps:
         if each.kind == plan.EXPAND:
             config = wordings.checked_config(asking.QEXPAND, {"profile": profile})
             found.append((each.kind, config))
         elif each.kind in plan.RERANKS and each.kind != plan.MERGE:
-            options = {"parser": profile, "depth": depth}
+            options = _reranked(each.kind, profile, depth, repeats)
             found.append((each.kind, reranking.checked_config(retriever, each.kind, options)))
     return found
+
+
+def _reranked(kind: str, profile: str, depth: int, repeats: int | None) -> dict[str, Any]:
+    """The options of a step that reranks."""
+    options: dict[str, Any] = {"depth": depth}
+    if reranking.role_of(kind):
+        options["parser"] = profile
+    if kind == plan.GROUPWISE:
+        options["repeats"] = repeats
+    return options
 
 
 def _checked(expander: Endpoint | None, reranker: Endpoint | None) -> tuple[Endpoint, Endpoint]:

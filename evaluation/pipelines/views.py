@@ -198,6 +198,7 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any] | None:
         endpoints.asked_for(given.get("reranker"), RERANK_ROLE),
         profile=given.get("profile") or "strict",
         depth=given.get("depth") or 100,
+        repeats=given.get("repeats"),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import Count
 
@@ -16,6 +16,7 @@ from evaluation.metrics.profiles import REFERENCE
 from evaluation.scores.models import ScoreSheet
 from kit.errors import Refused
 
+T = TypeVar("T")
 _FOLDER = Path(__file__).parent
 MEAN = "mean"
 # Queries of the sets that the papers print, as each of them counts: BRIGHT (Table 2), Bright-Pro as
@@ -36,6 +37,9 @@ QUERIES: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(("msmarco", "nq", "lifestyle", "recreation", "technology", "writing"), (550,)),
     "science": (357,),
 }
+# What papers call the queries of a source that has another name here, by its plain name: folders of
+# BRIGHT are imported by theirs.
+_CALLED: Mapping[str, Sequence[str]] = {"gpt4": ["GPT-4 Reason-query"], "llama370b": ["LLaMA"]}
 # What the mean gained since the base gold, as the papers head it.
 CHANGES = ("gain", "change")
 
@@ -176,13 +180,14 @@ def compared(
     """The table's rows with our figures where a run has the system's name and a domain the set's
     and its size.
 
-    Names are compared without regard to case and signs; `names` adds pairs (printed, ours). Of the
-    domains `only` these, by default all, can be compared.
+    Names are compared without regard to case and signs, query sources also by the names that papers
+    have for them; `names` adds pairs (printed, ours). Of the domains `only` these, by default all,
+    can be compared.
     """
     board = None
     if sheet is not None and table.metric is not None:
         board = leaderboard_of(sheet, metric=table.metric, view=table.view or "refined")
-    lines = {plain(each.run.name): each for each in board.lines} if board else {}
+    lines = by_name(board.lines, lambda each: each.run) if board else {}
     known = {plain(printed): plain(ours) for printed, ours in names}
     sizes = queries_of(sheet.benchmark) if sheet else {}
     domains = board.domains if board else ()
@@ -217,6 +222,25 @@ def compare_rows(table: PublishedTable, ours: Callable[[str], Ours]) -> list[Com
 def plain(name: str) -> str:
     """A name without case, spaces and signs."""
     return re.sub(r"[\W_]+", "", name.lower())
+
+
+def called(source: str) -> list[str]:
+    """The names of a query source: its own, then those that papers have for it."""
+    return [source, *_CALLED.get(plain(source), ())]
+
+
+def by_name(rows: Iterable[T], run_of: Callable[[T], RetrievalRun]) -> dict[str, T]:
+    """What is said of runs by their plain names, and by those that they have where their query
+    source is called as papers do."""
+    found: dict[str, T] = {}
+    own: dict[str, T] = {}
+    for row in rows:
+        run = run_of(row)
+        own[plain(run.name)] = row
+        source = str(run.provenance.get("queries") or "")
+        for name in called(source) if source else ():
+            found.setdefault(plain(run.name.replace(source, name)), row)
+    return found | own
 
 
 def queries_of(benchmark: Benchmark) -> dict[str, int]:

@@ -9,7 +9,15 @@ from functools import cache
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun
 from evaluation.experiments.services import measure
 from evaluation.published import ours
-from evaluation.published.services import ComparedRow, PublishedTable, compared, plain, tables
+from evaluation.published.services import (
+    ComparedRow,
+    PublishedTable,
+    by_name,
+    called,
+    compared,
+    plain,
+    tables,
+)
 from evaluation.reproduction.formulas import (
     Place,
     Tables,
@@ -142,14 +150,14 @@ def _runs_of(
     """
     key = version.key if version else None
     runs = RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key)
-    by_name = {plain(run.name): run for run in runs if not run.provenance.get("practice")}
+    named = by_name((e for e in runs if not e.provenance.get("practice")), lambda run: run)
     times = Counter(name for name, _ in table.rows)
     found: dict[str, RetrievalRun] = {}
     for name in (name for name, n in times.items() if n == 1):
         own, condition = plain(name), plain(table.condition)
-        run = by_name.get(own + condition) or by_name.get(condition + own)
-        wording = plain(str(run.provenance.get("queries") or "")) if run else ""
-        if run is not None and (condition or wording in own):
+        run = named.get(own + condition) or named.get(condition + own)
+        wordings = called(str(run.provenance.get("queries") or "")) if run else []
+        if run is not None and (condition or any(plain(each) in own for each in wordings)):
             found[name] = run
     return found
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
+from annotate.models import ReferenceAnswer
 from corpus.models import CorpusVersion, Passage, Query
 from corpus.versions.effective import gold_of
 from evaluation.training.models import DocumentUse, TrainingDocument, TrainingRun
@@ -56,7 +57,8 @@ def _written(run: TrainingRun, after: int) -> Any:
 
 
 def _texts(run: TrainingRun) -> Iterator[tuple[str, int, str, str]]:
-    """(what, key, name, text) of all passages and of the answers of queries."""
+    """(what, key, name, text) of all passages and of the answers of queries: those that came with
+    them, and those that were written and chosen here."""
     growing = CorpusVersion.objects.growing(run.benchmark)
     layers = [*(run.corpus_version.layers if run.corpus_version else ())]
     layers += [growing.pk] if growing else []
@@ -68,6 +70,9 @@ def _texts(run: TrainingRun) -> Iterator[tuple[str, int, str, str]]:
     for query in queries.iterator(chunk_size=_AT_ONCE):
         for text in filter(None, (query.gold_answer, query.reference_answer)):
             yield "query", query.pk, f"an answer of query {query}", text
+    chosen = ReferenceAnswer.objects.chosen().filter(query__in=queries.order_by())
+    for each in chosen.select_related("query__domain").order_by("pk").iterator(_AT_ONCE):
+        yield "query", each.query_id, f"an answer of query {each.query}", each.text
 
 
 def _weight(leak: dict[str, Any]) -> tuple[bool, float]:

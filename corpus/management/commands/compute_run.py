@@ -3,13 +3,14 @@
 import contextlib
 import json
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from corpus.computing import retrievers
 from corpus.computing import services as computing
-from corpus.computing.config import BY_DOCUMENT, QUERIES
+from corpus.computing.config import BY_DOCUMENT, INSTRUCTIONS, QUERIES
 from corpus.computing.models import Method
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CorpusVersion, RetrievalRun, RunComputation
@@ -20,8 +21,8 @@ from llm import endpoints
 
 # Settings of the methods as options; those that are not given keep what the method says.
 _NUMBERS = ("k1", "b")
-_WHOLE = ("depth", "dimensions")
-_WORDS = ("endpoint", "model", "query_prefix", "document_prefix")
+_WHOLE = ("depth", "dimensions", "query_tokens", "document_tokens")
+_WORDS = ("endpoint", "model", "query_prefix", "document_prefix", "tokenizer")
 
 
 class Command(VerbCommand):
@@ -46,9 +47,14 @@ class Command(VerbCommand):
         for name in _NUMBERS:
             parser.add_argument(f"--{name}", type=float)
         for name in _WHOLE:
-            parser.add_argument(f"--{name}", type=int)
+            parser.add_argument(f"--{name.replace('_', '-')}", type=int)
         for name in _WORDS:
             parser.add_argument(f"--{name.replace('_', '-')}")
+        parser.add_argument(
+            "--instructions",
+            metavar="FILE",
+            help="embeddings: lines “domain: instruction” or a JSON object, for queries",
+        )
         parser.add_argument(
             "--set",
             action="append",
@@ -125,6 +131,8 @@ def _config(
             config[name] = value
     if options["method"] == Method.HYBRID and not options["runs"]:
         raise CommandError("A hybrid is made of two runs: name them, --runs NAME NAME.")
+    if options[INSTRUCTIONS]:
+        config[INSTRUCTIONS] = _text_of(options[INSTRUCTIONS])
     if options["by_document"]:
         config[BY_DOCUMENT] = True
     if options["queries"]:
@@ -145,6 +153,13 @@ def _config(
             )
         config["runs"] = [found[name] for name in options["runs"]]
     return config
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{path} cannot be read: {error}") from None
 
 
 def _budget(text: str | None) -> Decimal | None:

@@ -16,7 +16,7 @@ from llm import endpoints
 from llm.management.asking import paid_by, tell_outcome
 
 _NUMBERS = {"depth": int, "document_chars": int, "weight": float, "temperature": float,
-            "group_size": int, "repeats": int, "seed": int,
+            "top_p": float, "output_tokens": int, "group_size": int, "repeats": int, "seed": int,
             "query_template": str, "document_template": str}  # fmt: skip
 
 

@@ -36,6 +36,7 @@ class Command(VerbCommand):
         parser.add_argument("--reranker", default="", help="endpoint by name; the first")
         parser.add_argument("--profile", choices=asking.PROFILES, default=asking.STRICT)
         parser.add_argument("--depth", type=int, default=100, help="passages reranked a query")
+        parser.add_argument("--repeats", type=int, help="of v3 in groups; as the profile has it")
         parser.add_argument("--name", default="")
         parser.add_argument("--budget", help="in dollars, for all steps; no limit where none is")
         parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
@@ -51,6 +52,7 @@ class Command(VerbCommand):
                 reranker=endpoints.chosen_endpoint(options["reranker"], role_of(plan.POINTWISE)),
                 profile=options["profile"],
                 depth=options["depth"],
+                repeats=options["repeats"],
                 name=options["name"],
                 budget_usd=budget_of(options["budget"]),
                 actor=None,

@@ -1,5 +1,6 @@
 """Retrieval runs computed here: real lists in the database, caches, faults, restarts."""
 
+import json
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from corpus.computing import services as computing
 from corpus.computing.methods import Asking
+from corpus.computing.searching import Payer, Searcher
 from corpus.models import (
     CorpusVersion,
     Judgment,
@@ -158,24 +160,77 @@ def test_embeddings_go_through_the_ledger_and_are_paid_once(
     assert Call.objects.count() == before
 
 
-def test_instructions_name_the_domain_that_they_are_for(world, model, monkeypatch) -> None:
+@pytest.fixture
+def asked(monkeypatch) -> list[str]:
+    """The texts that vectors were asked for, in order."""
+    texts: list[str] = []
+    whole = Asking._ask
+
+    async def ask(self, batches):
+        texts.extend(text for batch in batches for text in batch)
+        return await whole(self, batches)
+
+    monkeypatch.setattr(Asking, "_ask", ask)
+    return texts
+
+
+def test_instructions_name_the_domain_that_they_are_for(world, model, asked) -> None:
     prefixes = {"query_prefix": "Find {domain}: ", "document_prefix": "{domain} says: "}
-    asked: list[tuple[str, list[str]]] = []
-    whole = Asking.vectors
-
-    def vectors(self, texts, *, prefix=""):
-        found = list(texts)
-        asked.append((prefix, found))
-        return whole(self, found, prefix=prefix)
-
-    monkeypatch.setattr(Asking, "vectors", vectors)
     done = compute(world, "embeddings", config=prefixes)
     assert done.status == "done", done.error
-    assert [prefix for prefix, _ in asked] == [
-        *("biology says: ", "Find biology: "),
-        *("robotics says: ", "Find robotics: "),
+    assert [text.partition(": ")[0] for text in asked] == [
+        *["biology says"] * 4,
+        *["Find biology"] * 2,
+        *["robotics says"] * 2,
+        "Find robotics",
     ]
     assert done.run.provenance["config"]["query_prefix"] == prefixes["query_prefix"]
+
+
+def test_each_domain_may_have_an_instruction_of_its_own(world, model, asked) -> None:
+    lines = "biology: Given a Biology post, find help.\n\nrobotics: Given a robot: find {domain}."
+    done = compute(world, "embeddings", config={"instructions": lines})
+    assert (done.status, done.error) == ("done", "")
+    assert asked[4:6] == [
+        "Given a Biology post, find help. Does mulch keep soil moist?",
+        "Given a Biology post, find help. Which trees give shade?",
+    ]
+    assert asked[-1] == "Given a robot: find robotics. How does a gripper hold an egg?"
+    assert done.config["instructions"]["biology"] == "Given a Biology post, find help."
+    own = {"biology": "A", "robotics": "B"}
+    prefix = "Instruct: {instruction}\nQuery: "
+    for given in (own, json.dumps(own)):
+        asked.clear()
+        config = {"instructions": given, "query_prefix": prefix}
+        again = compute(world, "embeddings", config=config, name=f"{type(given)}")
+        assert asked == [  # the passages are those of before
+            "Instruct: A\nQuery: Does mulch keep soil moist?",
+            "Instruct: A\nQuery: Which trees give shade?",
+            "Instruct: B\nQuery: How does a gripper hold an egg?",
+        ]
+    # An index asked later is asked in the same words.
+    asked.clear()
+    domain = world.domains.get(name="robotics")
+    searcher = Searcher(again.run, domain, 1, payer=Payer(), step=lambda done: None)
+    searcher.search("egg")
+    assert asked == ["Instruct: B\nQuery: egg"]
+
+
+def test_texts_are_cut_by_a_named_tokenizer_and_counted(world, model, asked) -> None:
+    make_passage(world, "b7", "biology", text="leaf " * 30_000)
+    done = compute(world, "embeddings")
+    assert (done.report["cut_texts"], len(asked[4])) == (1, 24_000)
+    asked.clear()
+    by_words = {"tokenizer": "words", "document_tokens": 16, "query_tokens": 16}
+    done = compute(world, "embeddings", config={**by_words, "query_prefix": "q " * 14}, name="w")
+    assert done.report["cut_texts"] == 1 + 3  # and what is behind two words of each query
+    assert asked[4] == ("leaf " * 16).strip()
+    assert asked[5:7] == ["q " * 14 + "Does mulch", "q " * 14 + "Which trees"]
+    # Passages that are cut otherwise have another index.
+    assert done.report["domains"]["robotics"]["index_was_kept"] is False
+    asked.clear()
+    compute(world, "embeddings", config={"query_tokens": 8_192}, name="longer queries")
+    assert len(asked) == 3
 
 
 def test_hybrid_is_the_protocols(world) -> None:
@@ -210,6 +265,32 @@ def test_settings_that_cannot_be_are_refused_with_their_field(world, method, con
         computing.start(benchmark=world, method=method, config=config, actor=None)
     assert refused.value.field == field
     assert not RunComputation.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "field", "words"),
+    [
+        ({"tokenizer": "x"}, "tokenizer", "no tokenizer"),
+        ({"document_tokens": 1}, "document_tokens", "from 16"),
+        ({"instructions": "biology: a"}, "instructions", "No instruction for robotics."),
+        ({"instructions": "biology: a\nrobotics: b\nx: c"}, "instructions", "No domain x."),
+        ({"instructions": "biology: a\nbiology: b"}, "instructions", "Each line"),
+        ({"instructions": "biology\nrobotics: b"}, "instructions", "Each line"),
+        ({"instructions": "{biology"}, "instructions", "no JSON"),
+        ({"instructions": {"biology": 1, "robotics": "b"}}, "instructions", "a text"),
+        ({"instructions": ["biology"]}, "instructions", "a text"),
+        (
+            {"instructions": "biology: a\nrobotics: b", "query_prefix": "Find: "},
+            "query_prefix",
+            "{instruction}",
+        ),
+    ],
+)
+def test_what_a_dense_retriever_cannot_be_told(world, model, config, field, words) -> None:
+    with pytest.raises(Refused) as refused:
+        computing.start(benchmark=world, method="embeddings", config=config, actor=None)
+    assert refused.value.field == field
+    assert words in refused.value.message
 
 
 def test_a_run_without_scores_cannot_be_added_up(world) -> None:

@@ -57,14 +57,21 @@ def test_methods_differ_and_repeats_leave_their_spread(room) -> None:
     orders = {}
     for method in ("pointwise", "listwise", "groupwise", "endpoint"):
         options = {"mix": "alone"} if method in ("pointwise", "groupwise") else {}
-        group = {"group_size": 2, "repeats": 4} if method == "groupwise" else {}
+        group = {"group_size": 2, "repeats": 12} if method == "groupwise" else {}
         found = room.run(method, **options, **group)
         assert (found.status, found.error) == ("done", "")
         orders[method] = tuple(room.order(found.run))
         assert set(orders[method]) == set(room.order(room.source))
     assert orders["pointwise"][0] == "b1"
-    spread = RerankItem.objects.get(run__method="groupwise", query=room.first).found["spread"]
-    assert any(each > 0 for each in spread)
+    repeated = RerankRun.objects.get(method="groupwise")
+    spreads = [each.found["spread"] for each in repeated.items.all()]
+    known = [each for own in spreads for each in own]
+    assert any(each > 0 for each in known)
+    assert (repeated.report["spread"], repeated.report["repeated_documents"]) == (
+        pytest.approx(sum(known) / len(known)),
+        len(known),
+    )
+    assert "spread" not in RerankRun.objects.get(method="pointwise").report
     server = RerankItem.objects.get(run__method="endpoint", query=room.first)
     assert len(set(server.scores)) > 1
     assert Call.objects.filter(role="rerank").count() == 10 + 2  # the probe, and a call a query
@@ -107,7 +114,9 @@ def test_what_cannot_be_read_is_asked_once_more_and_then_stands_where_it_was(
     item = found.items.get(query=room.first)
     assert set(item.found["rerank"]) == {None}
     with answering(settings, "no idea") as stub:
-        found = driven(room.start("pointwise", endpoints.for_role("judge"), parser="reference"))
+        as_before = {"temperature": 0, "top_p": 1, "output_tokens": 100}
+        judge = endpoints.for_role("judge")
+        found = driven(room.start("pointwise", judge, parser="reference", **as_before))
         # The first replies stand in the ledger.
         assert len(stub.asked) == 0
     assert set(found.items.get(query=room.first).found["rerank"]) == {0}
@@ -119,6 +128,37 @@ def test_what_cannot_be_read_is_asked_once_more_and_then_stands_where_it_was(
         found = driven(room.start("groupwise", endpoints.for_role("judge"), repeats=2))
         assert len(stub.asked) == 2 * 2 * 2  # queries, repeats, once more
     assert room.order(found.run) == room.order(room.source)
+
+
+@pytest.mark.parametrize(
+    ("method", "strict", "reference", "repeats"),
+    [
+        ("pointwise", (0, None, 100), (0.6, 0.9, 128), None),
+        ("listwise", (0, None, 4_000), (0.8, 0.8, 4_000), None),
+        ("groupwise", (0, None, 4_000), (0.3, 0.8, 8_000), (2, 6)),
+    ],
+)
+def test_reference_draws_as_published_and_whoever_says_otherwise_as_said(
+    room, settings, method, strict, reference, repeats
+) -> None:
+    given = {"temperature": 0.5, "top_p": 0.7, "output_tokens": 64}
+    with answering(settings, "Relevance score: 7.") as stub:
+        for options, drawn in (
+            ({}, strict),
+            ({"parser": "reference"}, reference),
+            ({"parser": "reference", **given}, tuple(given.values())),
+        ):
+            stub.asked.clear()
+            run = driven(room.start(method, endpoints.for_role("judge"), **options))
+            bodies = {
+                (body["temperature"], body.get("top_p"), body["max_tokens"]) for body in stub.asked
+            }
+            assert bodies == {drawn}
+            kept = [run.config[name] for name in given]
+            assert kept == [drawn[0], drawn[1] or 1, drawn[2]]
+            assert run.run.provenance["config"] == run.config
+            if repeats:
+                assert run.config["repeats"] == repeats["parser" in options]
 
 
 def test_failed_queries_alone_are_tried_again_or_kept(room, settings) -> None:

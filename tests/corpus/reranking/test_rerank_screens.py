@@ -27,6 +27,8 @@ def test_a_reranking_is_set_up_beside_its_forecast_and_watched(room, settings) -
         for method in ("pointwise", "listwise", "groupwise", "endpoint", "oracle", "merge"):
             page = one_line(admin.get(f"{BASE}reranks/new/?method={method}"))
             assert "Retrieval run" in page
+            if method == "groupwise":
+                assert "Left empty, 2 in strict, 6 in reference." in page
             part = one_line(
                 admin.get(f"{BASE}reranks/forecast/?method={method}", headers={"HX-Request": "1"})
             )
@@ -60,6 +62,12 @@ def test_a_reranking_is_set_up_beside_its_forecast_and_watched(room, settings) -
     assert run.status == "done"
     page = one_line(admin.get(answer.url))
     assert "in groups" in page
+    # Over both queries' passages, and of each query, which leads to those of its passages.
+    assert f"{run.report['spread']:.3f}" in page
+    assert f"{run.report['repeated_documents']} passages" in page
+    assert (
+        f'data-label="Mean spread" class="n">{run.items.get(query=room.first).spread:.3f}' in page
+    )
     assert f"{BASE}retrieval/{room.source.pk}/{room.first.pk}/beside/?with={run.run_id}" in page
     assert "in groups" in one_line(admin.get(f"{BASE}reranks/"))
     assert "in groups" in one_line(member(room, "annotator").get(f"{BASE}retrieval/"))

@@ -23,6 +23,7 @@ from llm.models import Call
 from tests.corpus.reranking.room import Room, make_room
 from tests.debate.answering import answering
 from tests.llm.stub import status
+from tests.llm.test_answers import ended
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -104,6 +105,21 @@ def test_what_nobody_can_use_is_asked_once_more_and_the_query_stays(room, settin
     with answering(settings, "<think>hm") as stub:
         driven(start(room, rounds=1, profile="reference", samples=1, temperature=0.1))
         assert len(stub.asked) == 2 * 4
+
+
+@pytest.mark.parametrize(("last", "texts"), [("stop", ["Soil, straw."]), ("length", [])])
+def test_calls_that_were_refused_or_cut_off_stand_among_those_of_the_round(
+    room, settings, last, texts
+) -> None:
+    room.second.text = ""
+    room.second.save()
+    script = [ended("No.", "content_filter"), ended("Soil,", "length"), ended("Soil, straw.", last)]
+    with answering(settings, *script) as stub:
+        run = driven(start(room, rounds=1))
+        assert len(stub.asked) == 3  # what was cut off once more, with room for twice as much
+    made = ExpansionRound.objects.get(item__run=run)
+    assert made.calls == list(Call.objects.order_by("pk").values_list("pk", flat=True))
+    assert (made.texts, made.found["unread"]) == (texts, 2 - len(texts))
 
 
 def test_nothing_new_to_show_leaves_the_query_of_the_round_before(room, settings) -> None:

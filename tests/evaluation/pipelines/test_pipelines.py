@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from corpus.models import ExpansionRun, RankedList, RerankRun, RetrievalRun, RunComputation
+from corpus.imports.wordings import write_source
+from corpus.models import ExpansionRun, Query, RankedList, RerankRun, RetrievalRun, RunComputation
 from corpus.tasks import EXPANSIONS
 from evaluation.leaderboard.services import leaderboard_of
-from evaluation.pipelines import grid
+from evaluation.pipelines import grid, printed
 from evaluation.pipelines import services as verbs
 from evaluation.pipelines.models import PipelineRun
 from evaluation.pipelines.running import carry_on, take_turn
+from evaluation.published.services import QUERIES, compared, plain, table_called
 from evaluation.scores.models import ScoreSheet
 from kit.errors import Refused
 from kit.runs.moves import cancel_run
@@ -22,6 +24,7 @@ from llm import endpoints
 from llm.models import Account, to_units
 from tests.corpus.reranking.room import Room, make_room
 from tests.debate.answering import answering
+from tests.factories import make_benchmark, make_gold, make_passage, make_query
 from tests.llm.stub import status
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -77,6 +80,19 @@ def test_v2_runs_all_its_steps_each_a_run_of_its_own(room, capsys) -> None:
     )
 
 
+def test_v3_repeats_its_groups_as_often_as_is_asked(room, capsys) -> None:
+    call_command("pipeline", "ranked", preset="v3", profile="reference")
+    with endpoints.practice_if_unconfigured("judge") as known:
+        carried(start(room, "v3", repeats=3))
+        asked = (room.benchmark, "v3", room.source, known, known)
+        calls = [verbs.forecast(*asked, repeats=each)["calls"] for each in (2, 3)]
+        with pytest.raises(Refused) as refusal:
+            start(room, "v2", repeats=3)
+    assert refusal.value.field == "repeats"
+    assert [each.config["repeats"] for each in RerankRun.objects.order_by("pk")] == [6, 3]
+    assert calls[1] - calls[0] == 2  # one more for each query
+
+
 def test_ways_say_what_was_done_to_whose_lists(room) -> None:
     dense(room)
     with endpoints.practice_if_unconfigured("judge"):
@@ -119,6 +135,52 @@ def test_the_grid_holds_the_means_of_the_leaderboard(room) -> None:
     ((run, value, gain),) = found["DIVER (v1), expanded"]
     assert run.name == "DIVER (v1), expanded"
     assert gain == pytest.approx(value - means["BM25"])
+
+
+def test_ours_stands_beside_printed_means_by_the_names_that_papers_have(settings, tmp_path) -> None:
+    """Twelve sets of the printed sizes, one query of each with a text. The folder of BRIGHT is
+    called gpt4, the pipeline's source after the pipeline."""
+    settings.INDEXES = tmp_path / "indexes"
+    sets = table_called("diver-retrievers-evaluate-retriever-with-original-query").columns[1:]
+    benchmark = make_benchmark("bright", domains=sets)
+    wordings = []
+    for name in sets:
+        query = make_query(benchmark, "1", name, text="Does mulch keep soil moist?")
+        gold = make_passage(benchmark, f"{name}-1", name, text="Wet earth below straw.")
+        make_gold(query, gold)
+        for number, text in enumerate(("Soil, soil and mulch.", "Moist air.")):
+            make_passage(benchmark, f"{name}-other-{number}", name, text=text)
+        wordings.append((query, "straw on wet earth" if name != "pony" else "moist"))
+        more = QUERIES[plain(name)][0] - 1
+        Query.objects.bulk_create(
+            Query(domain=query.domain, qid=f"more-{n}", text="") for n in range(more)
+        )
+    for source in ("gpt4", "llama3-70b"):
+        write_source(benchmark=benchmark, name=source, texts=wordings, provenance={})
+        call_command("compute_run", benchmark="bright", method="bm25", queries=source)
+    call_command("compute_run", benchmark="bright", method="bm25")
+    call_command("pipeline", "bright", preset="v1", retriever="BM25")
+    call_command("leaderboard", "bright")
+    sheet = ScoreSheet.objects.get()
+    means = {line.run.name: line.mean for line in leaderboard_of(sheet, view="base").lines}
+    assert (means["BM25"], means["BM25, gpt4"]) == (0, pytest.approx(11 / 12))
+    ours = {
+        (each.way, each.mean): each.ours
+        for each in printed.printed_of(sheet)
+        if each.ours is not None
+    }
+    assert ours == {
+        (grid.Way("BM25", grid.AS_IT_IS), 14.5): 0,
+        (grid.Way("BM25", "GPT-4 Reason-query"), 27.0): pytest.approx(100 * 11 / 12),
+        (grid.Way("BM25", "GPT-4 Reason-query"), 26.5): pytest.approx(100 * 11 / 12),
+        (grid.Way("BM25", "DIVER-QExpand"), 29.5): pytest.approx(
+            100 * means["DIVER (v1), expanded"]
+        ),
+    }
+    rows = {row.name: row for row in compared(table_called("marcus-rewritten"), sheet)}
+    assert rows["BM25, LLaMA"].run == "BM25, llama3-70b"
+    assert [cell.ours for cell in rows["BM25, LLaMA"].cells] == [100] * 7
+    assert rows["BM25, GPT-4"].run == "BM25, gpt4"
 
 
 def test_oracle_and_retriever_alone_stand_beside_every_reranking(

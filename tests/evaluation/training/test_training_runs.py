@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from annotate.models import CaseKind, EscalationCase
+from annotate.models import CaseKind, EscalationCase, ReferenceAnswer
 from annotate.voting.cases import open_case
 from annotate.voting.services import cast_vote
 from corpus.judgments.services import record_judgment
@@ -136,6 +136,25 @@ def test_written_texts_that_repeat_the_benchmark_are_rejected(room, settings) ->
     close(other)
     other.refresh_from_db()
     assert (other.report["leaks"], other.report["compared"]) == (1, 8)
+
+
+def test_written_texts_that_repeat_an_answer_chosen_here_are_rejected(room, settings) -> None:
+    cited = ". ".join(f"{line} [b1]" for line in PAGE.removesuffix(".").split(". "))
+    person = make_member(room.benchmark, "ada", "annotator")
+    given = {"query": room.first, "author": "person", "created_by": person}
+    ReferenceAnswer.objects.create(version=1, text=cited, is_chosen=True, stands=False, **given)
+    ReferenceAnswer.objects.create(version=2, text=ASIDE, **given)
+    with writing(settings):
+        run = driven(start(room, depth=0, domain="biology"))
+    written, negative = run.documents.filter(item__query=room.first).order_by("pk")
+    assert (written.use, written.leak["query"], written.leak["is"]) == (
+        "rejected",
+        room.first.pk,
+        "an answer of query biology-1",
+    )
+    # The later one is not published.
+    assert (negative.use, negative.leak) == ("negative", {})
+    assert (run.report["compared"], run.report["leaks"], run.report["gold_leaks"]) == (7, 1, 1)
 
 
 def test_failed_queries_alone_are_tried_again(room, settings) -> None:
