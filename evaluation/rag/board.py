@@ -55,7 +55,7 @@ from kit.stats.predicted import Stratum, corrected_mean
 from kit.stats.ratings import from_columns
 
 # Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
-_FORM: Final = 4
+_FORM: Final = 5
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def tables(board: Board, outcome: str) -> list[ReportTable]:
         found += [sheet for sheet in [shift_table(board, outcome)] if sheet.rows]
     if board.is_like_people(outcome):
         found += [sheet for sheet in [corrected_table(board, outcome)] if sheet.rows]
-    if len(board.graders) > 1:
+    if len(board.voices) > 1:
         kept = _kept(board.run, "graders", board.answered, lambda: asdict(graders_table(board)))
         found.append(_table(kept))
     gains = gain_table(board, outcome)
@@ -321,7 +321,7 @@ def _corrected(board: Board, outcome: str, row: int) -> tuple[Cell, ...]:
 def graders_table(board: Board) -> ReportTable:
     """How far graders agree, over all answers that two of them graded."""
     is_short = board.best(TOGETHER) == 1
-    columns = [np.clip(np.round(board.outcomes[key].ravel()), 0, 100) for key in board.graders]
+    columns = [np.clip(np.round(said.ravel()), 0, 100) for said in board.voices.values()]
     given = [[None if np.isnan(v) else v for v in column.tolist()] for column in columns]
     scale = [float(n) for n in range(2 if is_short else 101)]
     ratings = from_columns(given, categories=scale, scores=scale)
@@ -343,8 +343,8 @@ def graders_table(board: Board) -> ReportTable:
         for each in found
     )
     notes = (
-        f"Graders: {'; '.join(board.graders.values())}. Whoever left an answer ungraded is left "
-        "out of it; scores count in whole points.",
+        f"Graders: {'; '.join(board.voices)}. Whoever left an answer ungraded is left out of it; "
+        "scores count in whole points. One model’s replies count once, however they are read.",
     )
     header = ("coefficient", "value", "answers", "graders", "why not")
     return ReportTable("graders", "Agreement of graders", header, rows, notes)
