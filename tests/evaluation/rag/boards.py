@@ -67,7 +67,8 @@ class Sheets:
         """A grading with these values of each source."""
         return GradeRun.objects.create(
             benchmark=self.benchmark, rag_run=self.run, config=GRADER | config, endpoint="e",
-            model=model, status="done", sheet={str(source.pk): given for source, given in values.items()},
+            model=model, status="done",
+            sheet={str(source.pk): given for source, given in values.items()},
         )  # fmt: skip
 
     def answer(self, source: RagSource) -> None:
