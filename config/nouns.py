@@ -46,7 +46,7 @@ NOUNS: dict[str, tuple[str, str]] = {
     "evaluation.leaderboard": ("Leaderboard", "Systems by rank, compared, before and after."),
     "evaluation.holes": ("Missing labels", "Relevant passages that the gold does not know."),
     "evaluation.published": ("Published results", "Tables of papers beside ours."),
-    "evaluation.reproduction": ("Reproduction", "Which printed figures are reproduced here."),
+    "evaluation.reproduction": ("Reproduction", "Which published results are reproduced here."),
     "evaluation.agreement": ("Agreement", "How far labels can be trusted."),
     "evaluation.agents": ("Search agents", "What agents find and answer with a retriever."),
     "evaluation.training": (

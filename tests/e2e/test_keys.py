@@ -162,7 +162,7 @@ CHANGES = {
         "u Undo your vote on {voted} (biology-open)": "asks, POST vote/undo/ case={voted}",
     },
     "workspace": {
-        "y Make this query yours": "POST {here}claim/",
+        "y Assign this query to you": "POST {here}claim/",
         "s Submit…": "GET {here}submit/",
         "k Previous passage": "GET {here} passage={open/p1}",
         "j Next passage": "GET {here} passage={open/p2}",
