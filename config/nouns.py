@@ -32,7 +32,7 @@ NOUNS: dict[str, tuple[str, str]] = {
     "debate.audits": ("Audits", "Agreed pairs that people judge again."),
     "debate.rehearings": ("Rehearings", "Disputes debated again with what people said."),
     "debate.adoption": ("Adoption", "Making the labels of a trial run stand."),
-    "debate.trials": ("Trials", "Prompts and bait passages, tried on a sample."),
+    "debate.trials": ("Trials", "Prompts and adversarial passages, tried on a sample."),
     "debate.answers": ("Answer runs", "Reference answers written by models."),
     "debate.spending": ("Spending", "Calls of models, and what they cost."),
     "corpus.endpoints": ("Endpoints", "Which models can be asked."),

@@ -171,7 +171,7 @@ CHANGES = {
         "2 a2 Point 2.": "POST {here}passages/{open/undecided}/assign/ aspect={a2}",
         "d Discard…": "opens Discard…",
         "p Problems…": "opens Problems…",
-        "w Problems of the old gold as a whole": "opens Problems of the old gold as a whole",
+        "w Problems of the original gold": "opens Problems of the original gold",
         "c Collect from the web": "GET {here}collect/",
         "r Find passages for an aspect": "GET {here}beside/ aspect={a1}",
         "/ Attach another passage of biology": "focuses Attach another passage of biology",
