@@ -53,9 +53,10 @@ from kit.stats.agreement import (
 from kit.stats.paired import PairedTest, randomisations
 from kit.stats.predicted import Stratum, corrected_mean, strata_by_grade
 from kit.stats.ratings import from_columns
+from kit.templatetags.figures import figure
 
 # Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
-_FORM: Final = 6
+_FORM: Final = 7
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,23 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
           if board.run.practice else []),
     )  # fmt: skip
     title = f"Answers of {board.run.model} by system"
-    return ReportTable("generation", title, header, tuple(rows), notes)
+    summary = _summary(board, words, drawn)
+    return ReportTable("generation", title, header, tuple(rows), notes, summary=summary)
+
+
+def _summary(board: Board, words: str, drawn: Sequence[tuple[Cell, Cell, Cell]]) -> str:
+    """Which system is highest, and how many gain over no retrieval beyond chance."""
+    named = zip(board.systems, drawn, strict=True)
+    ranked = [(name.name, *cells) for name, cells in named if name.kind == SourceKind.RUN]
+    known = [row for row in ranked if row[1].value is not None]
+    if not known:
+        return ""
+    name, mean, *_ = max(known, key=lambda row: row[1].value)
+    said = f"{name} has the highest {words} of {len(known)} systems: {figure(mean)}."
+    if gains := [gain for _, _, gain, _ in known if gain.low is not None]:
+        above = sum(gain.low > 0 for gain in gains)
+        said += f" The interval of the gain over no retrieval lies above 0 for {above}."
+    return said
 
 
 def _drawn(board: Board, outcome: str) -> list[tuple[Cell, Cell, Cell]]:
@@ -234,7 +251,7 @@ def _drawn(board: Board, outcome: str) -> list[tuple[Cell, Cell, Cell]]:
 
     kind = "coefficient" if board.best(outcome) == 1 else "number"
     return [
-        (Cell(found[0], kind, *found[1:]), Cell(gain[0], kind, *gain[1:]), Cell(*p))
+        (Cell(found[0], kind, *found[1:]), Cell(gain[0], kind, *gain[1:]), Cell(*p, "p"))
         for found, gain, p in _kept(board.run, f"drawn-{outcome}", board.answered, make)
     ]
 

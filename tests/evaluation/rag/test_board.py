@@ -124,6 +124,10 @@ def test_the_gain_over_no_retrieval_is_paired(sheets) -> None:
     assert gain.low is not None
     assert gain.low > 0
     assert cells(table, "no retrieval")["over no retrieval"] is None
+    assert table.summary == (
+        "bm25 has the highest accuracy of 1 systems: 0.750. The interval of the gain over no "
+        "retrieval lies above 0 for 1."
+    )
 
 
 def test_what_cannot_be_read_is_left_out_and_counted_with_both_bounds(sheets) -> None:

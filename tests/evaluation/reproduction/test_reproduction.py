@@ -121,7 +121,7 @@ def test_every_worked_number_is_reproduced_and_nothing_differs_unexplained() -> 
         values is not None for t in tables().values() for _, v in t.rows for values in v
     ) == (len(found))
     ((_, sentence),) = summary(worked)
-    assert sentence.startswith(f"Of {len(worked)} printed figures {len(worked)} are reproduced")
+    assert sentence.startswith(f"Of {len(worked)} published results {len(worked)} are reproduced")
 
 
 @pytest.mark.slow
@@ -280,7 +280,7 @@ def reader() -> Client:
 def test_the_page_shows_and_filters_badges(reader) -> None:
     url = reverse("published-tables", args=["mine"])
     page = reader.get(url).content.decode()
-    assert "Of 102 printed figures 102 are reproduced" in page
+    assert "Of 102 published results 102 are reproduced" in page
     assert "differs, known why" in page
     asked = {"paper": "MARCUS/BRIGHT+", "state": "differs, known why"}
     page = reader.get(url, asked)
