@@ -171,7 +171,7 @@ def _votes(access: Access) -> Work:
     if batch is not None:
         done = batch.items.exclude(answered_at=None).count()
         left = batch.size - done
-        act = f"Vote {done + 1} of {batch.size}" if left else "Hand the batch in"
+        act = f"Vote {done + 1} of {batch.size}" if left else "Submit the batch"
         note = f"batch of {batch.size}"
         return Work(*common, left or 1, act, note, done, batch.size, pace, is_begun=True)
     left = waiting_for(access, plan).count()

@@ -32,7 +32,7 @@ NOUNS: dict[str, tuple[str, str]] = {
     "debate.audits": ("Audits", "Agreed pairs that people judge again."),
     "debate.rehearings": ("Rehearings", "Disputes debated again with what people said."),
     "debate.adoption": ("Adoption", "Making the labels of a trial run stand."),
-    "debate.trials": ("Trials", "Prompts and bait passages, tried on a sample."),
+    "debate.trials": ("Trials", "Prompts and adversarial passages, tried on a sample."),
     "debate.answers": ("Answer runs", "Reference answers written by models."),
     "debate.spending": ("Spending", "Calls of models, and what they cost."),
     "corpus.endpoints": ("Endpoints", "Which models can be asked."),
@@ -46,7 +46,7 @@ NOUNS: dict[str, tuple[str, str]] = {
     "evaluation.leaderboard": ("Leaderboard", "Systems by rank, compared, before and after."),
     "evaluation.holes": ("Missing labels", "Relevant passages that the gold does not know."),
     "evaluation.published": ("Published results", "Tables of papers beside ours."),
-    "evaluation.reproduction": ("Reproduction", "Which printed figures are reproduced here."),
+    "evaluation.reproduction": ("Reproduction", "Which published results are reproduced here."),
     "evaluation.agreement": ("Agreement", "How far labels can be trusted."),
     "evaluation.agents": ("Search agents", "What agents find and answer with a retriever."),
     "evaluation.training": (

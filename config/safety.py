@@ -39,8 +39,21 @@ def read_secret_key(given: str, data: Path, *, debug: bool) -> str:
         return given
     kept = data / "secret.key"
     if kept.is_file():
-        return kept.read_text(encoding="ascii").split("\n")[0].strip()
+        return _first_line(kept)
     return secrets.token_urlsafe(50) if debug else ""
+
+
+def read_seed_key(given: str, data: Path, *, secret_key: str) -> str:
+    """Return the seed given in the environment, else the one kept in the data folder.
+
+    Before the first start has kept one it is the secret key.
+    """
+    kept = data / "seed.key"
+    return given or (_first_line(kept) if kept.is_file() else "") or secret_key
+
+
+def _first_line(kept: Path) -> str:
+    return kept.read_text(encoding="ascii").split("\n")[0].strip()
 
 
 def write_secret_key(data: Path) -> Path:
@@ -53,11 +66,22 @@ def write_secret_key(data: Path) -> Path:
         return kept
     is_in_use = data.is_dir() and any(path != kept for path in data.iterdir())
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _write_once(kept, secrets.token_urlsafe(50) + "\n" + (f"{_IN_USE}\n" if is_in_use else ""))
+    return kept
+
+
+def write_seed_key(data: Path, secret_key: str) -> None:
+    """Keep the secret key of this moment as the seed, unless one is kept: later keys are others."""
+    kept = data / "seed.key"
+    if not (kept.is_file() and kept.stat().st_size):
+        _write_once(kept, f"{secret_key}\n")
+
+
+def _write_once(kept: Path, text: str) -> None:
     with os.fdopen(os.open(kept, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="ascii") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # of two starts at once one writes
         if not file.read():
-            file.write(secrets.token_urlsafe(50) + "\n" + (f"{_IN_USE}\n" if is_in_use else ""))
-    return kept
+            file.write(text)
 
 
 def keep_private(data: Path) -> str:
@@ -217,15 +241,18 @@ def read_mail_server(url: str) -> dict[str, Any]:
 
 
 def open_data_folder() -> None:
-    """Make the data folder and its secret key where they are missing, as `make run` does.
+    """Make the data folder, its secret key and its seed where they are missing.
 
     Exits in one line where nothing can be written there.
     """
     data = data_folder()
     try:
-        if not os.environ.get("SECRET_KEY"):
+        given = os.environ.get("SECRET_KEY", "")
+        if not given:
             write_secret_key(data)
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.environ.get("SEED_KEY"):
+            write_seed_key(data, read_secret_key(given, data, debug=False))
         with tempfile.TemporaryFile(dir=data):
             pass
     except OSError as error:

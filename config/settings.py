@@ -25,6 +25,7 @@ from config.safety import (
     keep_private,
     read_mail_server,
     read_secret_key,
+    read_seed_key,
     say_in_one_line,
 )
 
@@ -59,7 +60,7 @@ SECRET_KEY = read_secret_key(env.str("SECRET_KEY", default=""), ASSAY_DATA, debu
 # Earlier keys, comma separated: what they signed is still good.
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 # What stays when the secret key changes: draws, orders, pseudonyms, fences, the chain of votes.
-SEED_KEY = env.str("SEED_KEY", default="") or SECRET_KEY
+SEED_KEY = read_seed_key(env.str("SEED_KEY", default=""), ASSAY_DATA, secret_key=SECRET_KEY)
 # Host names this server answers to, comma separated.
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 # Set when Assay stands behind a TLS proxy: secure cookies and HSTS.

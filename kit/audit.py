@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from datetime import date
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import models, transaction
@@ -18,6 +18,8 @@ from kit.models import ApiToken, Event
 BY_OTHER = "link_by_other"
 
 
+Target: TypeAlias = models.Model | tuple[str, str]
+
 # Sent with `scope` and `verb` before events are written; a receiver may raise Refused.
 recording = Signal()
 
@@ -29,12 +31,13 @@ class NoTransaction(RuntimeError):
 def record(
     actor: User | AnonymousUser | None,
     verb: str,
-    target: models.Model,
+    target: Target,
     scope: str = "",
     data: dict[str, Any] | None = None,
 ) -> Event:
     """Append one event; must run inside the transaction that makes the change.
 
+    `target` is a row, or the kind and the name of what has none.
     Raises NoTransaction otherwise, so that a change can never be kept without its event.
     """
     if not transaction.get_connection().in_atomic_block:
@@ -98,17 +101,19 @@ def _link_of_actor(actor: User) -> int | None:
 def _event(
     actor: User | AnonymousUser | None,
     verb: str,
-    target: models.Model,
+    target: Target,
     scope: str,
     data: dict[str, Any],
 ) -> Event:
     person = actor if isinstance(actor, User) else None
+    if not isinstance(target, tuple):
+        target = target._meta.label_lower, str(target.pk)
     return Event(
         actor=person,
         link_id=_link_of_actor(person) if person is not None else None,
         verb=verb,
-        target_type=target._meta.label_lower,
-        target_id=str(target.pk),
+        target_type=target[0],
+        target_id=target[1],
         scope=scope,
         data=data,
     )

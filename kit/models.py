@@ -11,6 +11,14 @@ from kit.runs.models import RunGroup as RunGroup
 from kit.runs.workers import Worker as Worker
 
 
+class EventQuerySet(models.QuerySet["Event"]):
+    """Events."""
+
+    def of(self, scope: str) -> Self:
+        """Those of a scope and of its parts: `slug#votes` is one of the benchmark `slug`."""
+        return self.filter(Q(scope=scope) | Q(scope__startswith=f"{scope}#"))
+
+
 class Event(models.Model):
     """Who did what to what: append-only, written in the transaction of the change itself.
 
@@ -24,7 +32,8 @@ class Event(models.Model):
     verb = models.CharField(max_length=60)
     target_type = models.CharField(max_length=60)
     target_id = models.CharField(max_length=60)
-    scope = models.CharField(max_length=100, db_index=True)  # the benchmark's slug, or ""
+    # The benchmark's slug, `slug#part` for what is judged blind, or "" for the site.
+    scope = models.CharField(max_length=100, db_index=True)
     data = models.JSONField(default=dict)
     # The sign-in link with which the actor's session began, where somebody else had made it.
     link = models.ForeignKey(
@@ -33,6 +42,8 @@ class Event(models.Model):
     # Null: a change. Else it changed nothing, and stands here once under this hash
     # (audit.record_once).
     once = models.CharField(max_length=64, null=True)
+
+    objects = EventQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

@@ -1,10 +1,13 @@
 """The room for models and money."""
 
 from collections.abc import Callable, Collection, Iterator
+from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from django.apps import AppConfig
 from django.core import checks
+from django.db import transaction
 from django.db.models import Count
 
 from kit.runs.periodic import every
@@ -20,13 +23,14 @@ class LlmConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Have the files of settings looked at with everything else, lost calls listed, and open
-        calls counted for /-/metrics."""
+        """Have the files of settings looked at with everything else, lost calls listed, changed
+        endpoints recorded, and open calls counted for /-/metrics."""
         from kit.backup import loaded
         from kit.health.metrics import tell  # it reads rows, which are there only now
 
         checks.register(check_files, "files")
         every(30, "lost calls", _list_lost_calls)
+        every(60, "endpoints", note_endpoints)
         loaded.connect(_stop_paying, dispatch_uid="llm.stop_paying")
         tell("assay_calls_open", "Calls to models without an answer.", _open_calls)
 
@@ -35,6 +39,54 @@ def _list_lost_calls() -> None:
     from llm.ledger.writing import list_lost_calls  # what it needs is slow to import
 
     list_lost_calls()
+
+
+def note_endpoints() -> None:
+    """Record which endpoints were added, changed or removed in the settings since the last time.
+
+    The record itself says what they were. Of the price, that of the endpoint's own model.
+    """
+    from django.contrib.contenttypes.models import ContentType
+
+    from kit import audit
+    from kit.models import Event
+
+    kind = "llm.endpoint"
+    try:
+        now = {each.name: _told(each) for each in endpoints.configured()}
+    except endpoints.SettingsError:  # the checks say so
+        return
+    with transaction.atomic():
+        # Two workers must not note one change: any row will do that is always there.
+        ContentType.objects.select_for_update().filter(app_label="llm", model="call").first()
+        events = Event.objects.filter(target_type=kind).order_by("pk")
+        known = {each.target_id: each for each in events}
+        before = {name: each.data for name, each in known.items() if each.verb != "remove endpoint"}
+        for name, told in now.items():
+            was = {key: before[name].get(key) for key in told} if name in before else None
+            if told == was:
+                continue
+            changed = {f"{key}_before": old for key, old in (was or {}).items() if old != told[key]}
+            verb = "add endpoint" if was is None else "change endpoint"
+            audit.record(actor=None, verb=verb, target=(kind, name), data=told | changed)
+        for name in before.keys() - now.keys():
+            audit.record(actor=None, verb="remove endpoint", target=(kind, name))
+
+
+def _told(endpoint: endpoints.Endpoint) -> dict[str, Any]:
+    """What the record says of an endpoint: no key, no proxy, and no password in the address."""
+    url = urlsplit(endpoint.base_url)
+    price = prices.table().find(endpoint, endpoint.default_model, on=datetime.now(UTC).date())
+    return {
+        "address": urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path, "", "")),
+        "model": endpoint.default_model,
+        "api": endpoint.api,
+        "api_version": endpoint.api_version,
+        "requests_per_minute": endpoint.requests_per_minute,
+        "tokens_per_minute": endpoint.tokens_per_minute,
+        "usd_per_million_tokens": price
+        and {name: str(getattr(price, name)) for name in ("input", "cached", "output")},
+    }
 
 
 def _stop_paying(columns_of: Callable[[str], Collection[str]], **_: Any) -> int:

@@ -88,7 +88,7 @@ def available(role: str = "") -> list[Endpoint]:
     With a role, the one that has it comes first, with that role's model as its default. Rerank
     servers are for rerankers and for nothing else.
     """
-    found = [*_plain(), *_from_file()[0]]
+    found = configured()
     if not found:
         url = _started_here[-1] if _started_here else settings.ASSAY_PRACTICE_URL
         known = practice(url)
@@ -97,6 +97,11 @@ def available(role: str = "") -> list[Endpoint]:
     if role:
         found = [each for each in found if (each.api in WIRES) == (role == RERANKER)]
     return sorted((in_role(each, role) for each in found), key=lambda each: each.name != chosen[0])
+
+
+def configured() -> list[Endpoint]:
+    """The endpoints that the settings and their file name, in their order. Raises SettingsError."""
+    return [*_plain(), *_from_file()[0]]
 
 
 def for_role(role: str) -> Endpoint:

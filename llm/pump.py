@@ -236,7 +236,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         else:
             then = "Resume the run when the endpoint answers again."
             if failure.refusals:
-                then = "Choose another model or mend the endpoint, then resume the run."
+                then = "Choose another model or fix the endpoint, then resume the run."
             words = f"{failure.words} The other {self.words[1]} wait. {then}"
         self._share.pause(pause_reason=words, error=words)
 

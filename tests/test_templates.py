@@ -64,6 +64,18 @@ def test_what_is_not(line: str) -> None:
     assert not is_crowded(line)
 
 
+def test_filters_apply_at_once() -> None:
+    # A search has a button and is asked by it.
+    forms = {
+        f"{path.relative_to(TEMPLATES)}: {found[0]}"
+        for path in sorted(TEMPLATES.rglob("*.html"))
+        for found in re.finditer(r'<form\b(?:{%.*?%}|[^>])*method="get"(?:{%.*?%}|[^>])*>',
+                                 path.read_text(encoding="utf-8"))
+        if not re.search(r'at_once|hx-get|role="search"', found[0])
+    }  # fmt: skip
+    assert forms == set()
+
+
 def test_no_style_changes_the_case_of_data() -> None:
     """Ids and names of measures stand in headings, cells and tags: none is put into capitals."""
     sheets = sorted((TEMPLATES.parent / "static" / "css").glob("*.css"))

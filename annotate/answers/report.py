@@ -59,8 +59,8 @@ def _means(rows: Sequence[AnswerRating], seed: int, url: str) -> ReportTable:
             (
                 text(name),
                 *(measured(mean(each), "coefficient") for each in (human, model, apart.tolist())),
-                Cell(paired_t(apart).p, "coefficient"),
-                Cell(randomisation(apart, seed=seed).p, "coefficient"),
+                Cell(paired_t(apart).p, "p"),
+                Cell(randomisation(apart, seed=seed).p, "p"),
                 Cell(len(apart), url=url),
             )
         )

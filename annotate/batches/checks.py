@@ -28,7 +28,7 @@ from corpus.models import Judgment, Passage, Query, Source
 from kit.errors import Refused
 
 NONE_LEFT = (
-    "No attention check can be made for this batch: it needs old gold with its text, in the "
+    "No attention check can be made for this batch: it needs original gold with its text, in the "
     "domains of the batch, that you have not seen. Tell an admin."
 )
 # Condition on an outer queryset of labels or checks.

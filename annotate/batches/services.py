@@ -41,7 +41,7 @@ from kit import audit
 from kit.errors import Conflict, Refused
 
 NOTHING = "Nothing waits for your vote just now."
-OVER = "This batch was handed in; its answers stay as they are."
+OVER = "This batch was submitted; its answers stay as they are."
 
 
 def take_batch(*, access: Access, plan: VotingPlan) -> Batch:

@@ -17,7 +17,7 @@ from corpus.models import Benchmark, Pool, PoolEntry
 
 OPEN, CANDIDATE, CONFLICT, GOLD, REFUSED = "open", "candidate", "conflict", "gold", "no"
 STATES: Final = (
-    (CANDIDATE, "to confirm"),
+    (CANDIDATE, "machine gold, to confirm"),
     (CONFLICT, "supports several aspects"),
     (GOLD, "gold of the aspect"),
     (REFUSED, "does not support it"),

@@ -275,7 +275,7 @@ def _batch(access: Access, person: User, number: int | None) -> Batch | None:
     mine = Batch.objects.of(person.pk, access.benchmark).exclude(status=BatchStatus.OPEN)
     found = mine.filter(pk=number).first()
     if found is None:
-        raise Refused(f"{person} has handed in no batch {number}.", field="batch")
+        raise Refused(f"{person} has submitted no batch {number}.", field="batch")
     return found
 
 

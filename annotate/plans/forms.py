@@ -30,11 +30,11 @@ class PlanForm(forms.ModelForm):
             "batch_size": "Items in a batch",
             "reveal": "The agents’ positions are shown",
             "needs_span": "“Relevant” needs the words of the passage that support it",
-            "lease_minutes": "Minutes a place is kept for one person",
+            "lease_minutes": "Minutes a vote is reserved for one person",
             "seconds_per_item": "Seconds an item is expected to take",
             "hourly_pay": "Pay per hour",
             "audit": "Agreed pairs of a new debate run that people judge blind",
-            "audit_bar": "Most wrong labels that blind audits may leave open in a final release",
+            "audit_bar": "Maximum share of wrong labels in a final release",
             "consent_text": "What people agree to before they begin",
         }
         help_texts: ClassVar = {
@@ -42,7 +42,8 @@ class PlanForm(forms.ModelForm):
             "the items, at least one, are attention checks.",
             "hourly_pay": "Empty: nobody is paid.",
             "currency": "Three letters.",
-            "audit_bar": "A share such as .05; the exact upper bound (95 %) is held against it.",
+            "audit_bar": "A share such as .05, compared with the exact upper bound (95 %) of the "
+            "share that blind audits find. Empty: no limit.",
             "consent_text": "Markdown. Empty: nothing is asked. A changed text or pay asks again.",
         }
         widgets: ClassVar = {"consent_text": forms.Textarea(attrs={"rows": 8})}

@@ -48,7 +48,7 @@ FULL = "Enough people are judging this case just now. Take the next one."
 OWN = "You brought this passage in yourself, so others judge it."
 BATCHED = "You judged this case in a batch before."
 WITHDRAWN = "That vote was taken back meanwhile. Judge this case again."
-IN_BATCH = "This vote was handed in with its batch; it stays as it is."
+IN_BATCH = "This vote was submitted with its batch; it stays as it is."
 _AT_ONCE = 50  # abandoned judgments
 
 

@@ -41,7 +41,7 @@ def tag_problem(
         raise Refused("Choose one of the listed problems.", field="problem")
     original = Judgment.objects.original().filter(query=query, passage=passage)
     if passage is not None and not original.exists():
-        raise Refused("Only old gold is tagged.", field="passage")
+        raise Refused("Only original gold is tagged.", field="passage")
     try:
         with lock_for_writing(query, actor):
             tag = ProblemTag.objects.create(

@@ -14,7 +14,15 @@ from rest_framework.response import Response
 from corpus.access import enter
 from corpus.benchmarks import archive
 from corpus.benchmarks import services as verbs
-from corpus.benchmarks.record_views import RECORD, events_of, record_choices, send_record
+from corpus.benchmarks.record_views import (
+    RECORD,
+    events_of,
+    record_choices,
+    send_record,
+    send_site_record,
+    site_choices,
+    site_events,
+)
 from corpus.benchmarks.views import get_member
 from corpus.models import Benchmark, Domain, Invitation, Layer, Licence, Membership, Role
 from kit.api import Route
@@ -99,6 +107,8 @@ class EventSerializer(serializers.ModelSerializer):
     link_by = serializers.CharField(
         source="link.made_by.username", allow_null=True, default=None, read_only=True
     )
+
+    data = serializers.JSONField(source="shown", read_only=True)
 
     class Meta:
         model = Event
@@ -304,22 +314,19 @@ class PersonLink(Route):
         return _with_link(membership, token, status=200 if token else 202)
 
 
+_OF_EVENTS = [
+    OpenApiParameter("about", str, description="people, settings, labels, releases, reads."),
+    OpenApiParameter("by", str, description="The number of a user, or machine."),
+    OpenApiParameter("q", str, description="A part of the verb, or the id of what was changed."),
+]
+
+
 class Events(Route):
     """The record: everything that people and machines changed, and who read what is hidden from
-    voters, the latest first."""
+    voters, the latest first. Details of what others judged blind are kept back from admins who
+    annotate or review as well."""
 
-    @extend_schema(
-        responses=EventSerializer(many=True),
-        parameters=[
-            OpenApiParameter(
-                "about", str, description="people, settings, labels, releases, reads."
-            ),
-            OpenApiParameter("by", str, description="The number of a user, or machine."),
-            OpenApiParameter(
-                "q", str, description="A part of the verb, or the id of what was changed."
-            ),
-        ],
-    )
+    @extend_schema(responses=EventSerializer(many=True), parameters=_OF_EVENTS)
     def get(self, request: Request, slug: str) -> Response:
         access = enter(self.person(), slug, Role.ADMIN)
         found = self.matches(RECORD, events_of(access), record_choices(access))
@@ -334,6 +341,23 @@ class EventsFile(Route):
         return send_record(enter(self.person(), slug, Role.ADMIN))
 
 
+class SiteEvents(Route):
+    """The record of the site itself, for staff: accounts, tokens, limits, endpoints."""
+
+    @extend_schema(responses=EventSerializer(many=True), parameters=_OF_EVENTS)
+    def get(self, request: Request) -> Response:
+        events = site_events(self.person())
+        return self.page(self.matches(RECORD, events, site_choices(events)), EventSerializer)
+
+
+class SiteEventsFile(Route):
+    """The whole record of the site, the oldest first, as chained lines."""
+
+    @extend_schema(responses={(200, "application/jsonl"): OpenApiTypes.BINARY})
+    def get(self, request: Request) -> StreamingHttpResponse:
+        return send_site_record(self.person())
+
+
 def _with_link(membership: Membership, token: str, *, status: int = 200) -> Response:
     path = reverse("sign-in-link", args=[token]) if token else ""
     data = {"id": membership.pk, "sign_in_path": path}
@@ -343,6 +367,8 @@ def _with_link(membership: Membership, token: str, *, status: int = 200) -> Resp
 
 urlpatterns = [
     path("benchmarks/", Benchmarks.as_view(), name="api-benchmarks"),
+    path("events/", SiteEvents.as_view(), name="api-site-events"),
+    path("events/file/", SiteEventsFile.as_view(), name="api-site-events-file"),
     path("b/<slug:slug>/", OneBenchmark.as_view(), name="api-benchmark"),
     path("b/<slug:slug>/archive/", Archive.as_view(), name="api-archive"),
     path("b/<slug:slug>/licences/", Licences.as_view(), name="api-licences"),

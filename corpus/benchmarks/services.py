@@ -88,22 +88,22 @@ def open_account(
 ) -> tuple[User, bool]:
     """The account of this name, held until the transaction ends, and whether it was just made.
 
-    A new one has no password. Links of an old one that were not used yet stop working. Raises
-    Refused for a name that cannot be one, and for an account that others could still get into.
-    `taken` are names that are known to be taken (kit/account/names.py).
+    A new one has no password. Links of an old one that were not used yet stop working, unless they
+    are its person's only way in and somebody else made them. Raises Refused for a name that cannot
+    be one. `taken` are names that are known to be taken (kit/account/names.py).
     """
     name = User.normalize_username(username)
     found = User.objects.select_for_update(no_key=True).filter(username=name).first()
     if found is None:
         return _make(name, taken), True
-    is_held = found.has_usable_password() or ProviderIdentity.objects.filter(user=found).exists()
-    if not (is_held or is_own(found, benchmark)):
-        raise Refused(
-            f"{name} has no password yet: ask them to choose one under Account, then add them.",
-            field="username",
-        )
-    end_links(user=found)
+    if is_held(found) or is_own(found, benchmark):
+        end_links(user=found)
     return found, False
+
+
+def is_held(user: User) -> bool:
+    """Whether its person alone gets in: before, whoever made a sign-in link could, too."""
+    return user.has_usable_password() or ProviderIdentity.objects.filter(user=user).exists()
 
 
 def is_own(user: User, benchmark: Benchmark) -> bool:
@@ -143,8 +143,7 @@ def add_person(
     """Make a person a member and return their membership with a one-time sign-in token.
 
     A person new to this site gets an account without a password. An account that reaches further
-    than this benchmark is invited, and gets no token; one that has no password yet and was not
-    made by this benchmark is refused (corpus/benchmarks/services.py says why).
+    than this benchmark, or that it did not make, is invited, and gets no token.
     """
     _check_roles(roles)
     with transaction.atomic():
@@ -202,8 +201,8 @@ def _invite(
 
 
 def accept_invitation(*, invitation: Invitation, actor: User) -> Membership:
-    """The place is theirs. Raises Refused for somebody else's invitation, one that is over, and
-    one by somebody who may not invite any more."""
+    """The place is theirs. Raises Refused for somebody else's invitation, one that is over, one by
+    somebody who may not invite any more, and to who has no password yet."""
     refuse_archived(invitation.benchmark)
     with transaction.atomic():
         _hold(invitation.benchmark)
@@ -211,6 +210,11 @@ def accept_invitation(*, invitation: Invitation, actor: User) -> Membership:
             raise Refused("This invitation is over. Ask for another one.")
         if not _may_invite(invitation.invited_by, invitation.benchmark):
             raise Refused("Who invited you is no admin any more. Ask another admin.")
+        if not is_held(actor):
+            raise Refused(
+                "Choose a password under Account first: until then, whoever made a sign-in link to "
+                "your account could join in your place."
+            )
         _note_invitation(actor, "accept invitation", invitation)
         return join(
             benchmark=invitation.benchmark,

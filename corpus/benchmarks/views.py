@@ -1,7 +1,7 @@
 """Screens of benchmarks and of their people."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -64,6 +64,7 @@ def home_fragment(request: HttpRequest) -> HttpResponse:
         "is_archived": is_archived,
         "has_archived": any(each.archived_at is not None for each in own),
         "may_create": _is_staff(request),
+        "may_join": verbs.is_held(cast(User, request.user)),
         "asking": [each for each in asking if Role.ADMIN in (each.my_roles or ())],
         "invitations": Invitation.objects.filter(
             user=request.user.pk, benchmark__archived_at=None

@@ -25,7 +25,7 @@ RUNS = Table(
     columns=(
         Column("name", "Run", order=("name",)),
         Column("queries", "Queries", order=("query_count",), numeric=True),
-        Column("depth", "Longest list", order=("depth",), numeric=True),
+        Column("depth", "Depth", order=("depth",), numeric=True),
         Column("unknown", "Unknown ids", order=("unknown_count",), numeric=True),
         Column("at", "Loaded", order=("pk",)),
     ),

@@ -54,7 +54,7 @@ PASSAGES = Table(
     ),
     columns=(
         Column("pid", "Passage", order=("pid",)),
-        Column("from", "Came from", numeric=True),
+        Column("from", "Source", numeric=True),
     ),
     order=("pk",),
 )

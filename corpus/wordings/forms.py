@@ -27,10 +27,10 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     ),
     "rounds": ("Rounds", "Each becomes a query source and a retrieval run of its own."),
     "passages": ("Passages shown in a round", "None that was shown before."),
-    "passage_tokens": ("Tokens of a passage", "What is longer is cut and counted."),
+    "passage_tokens": ("Maximum tokens per passage", "What is longer is cut and counted."),
     "tokenizer": ("Tokenizer", "What these sizes are counted in."),
-    "prompt_tokens": ("Tokens of a prompt", ""),
-    "output_tokens": ("Tokens of an answer", "As the model counts them."),
+    "prompt_tokens": ("Maximum prompt tokens", ""),
+    "output_tokens": ("Maximum output tokens", "As the model counts them."),
     "samples": ("Samples of a call", "Left empty, as many as the profile draws."),
     "stops_early": (
         "Stop early",

@@ -28,15 +28,15 @@ def adversarial_sheet(run: DebateRun) -> ReportTable:
         name="canaries",
         title="Adversarial passages",
         header=(
-            *("Bait", "Drawn", "Judged", "Turned relevant"),
+            *("Alteration", "Drawn", "Judged", "Turned relevant"),
             *("Flip rate", "Disputed", "Unreadable"),
         ),
         rows=tuple(_adversarial_row(run, row) for row in counted.order_by("trial", "bait")),
         notes=(
-            "Passages that the agents had agreed to be irrelevant, with a bait put in that holds "
-            "no answer. A pair that turns relevant fell for it. Intervals are exact.",
+            "Passages that the agents had agreed to be irrelevant, with a text put in that holds "
+            "no answer. A pair that turns relevant was misled. Intervals are exact.",
         ),
-        empty="No canary was sent through this run’s agents yet.",
+        empty="No adversarial passage was sent through this run’s agents yet.",
     )
 
 

@@ -41,7 +41,7 @@ class AgentForm(forms.Form):
     )
     repetitions = forms.IntegerField(min_value=1, max_value=MOST_REPETITIONS, initial=1)
     max_iterations = forms.IntegerField(
-        label="Rounds at most, where the agent decides", initial=100
+        label="Maximum rounds, where the agent decides", initial=100
     )
     endpoint = endpoint_field(
         ROLE, required=False, help_text="Not asked for an agent from outside."

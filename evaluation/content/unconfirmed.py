@@ -124,9 +124,9 @@ def unconfirmed(benchmark: Benchmark) -> Unconfirmed:
 
 
 def _events(benchmark: Benchmark) -> _Found:
-    here = Q(scope=benchmark.slug) | Q(scope__startswith=f"{benchmark.slug}#")
     # A link that its person called theirs is behind no doubt.
-    events = Event.objects.filter(here, link__isnull=False).exclude(link__is_theirs=True)
+    events = Event.objects.of(benchmark.slug).filter(link__isnull=False)
+    events = events.exclude(link__is_theirs=True)
     kinds = (
         Q(target_type=kind) if verbs is None else Q(target_type=kind, verb__in=verbs)
         for kind, verbs in _DECIDING.items()

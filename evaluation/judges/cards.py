@@ -416,9 +416,9 @@ def _seen_generated(newest: GradeRun) -> set[int]:
 
 
 def _graded_again(runs: Sequence[GradeRun]) -> Proportion:
-    """Values that change between two gradings of one run by this grader."""
+    """Values that change between two gradings of one run by this grader that asked anew."""
     for one, other in combinations(runs, 2):
-        if one.rag_run_id == other.rag_run_id:
+        if one.rag_run_id == other.rag_run_id and one.replicate != other.replicate:
             return _changed(*map(_values, (one, other)))
     return Proportion(0, 0)
 

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from django.urls import reverse
 
+from corpus.computing.config import QUERIES
 from corpus.models import Benchmark, CorpusVersion, PoolEntry, Query, RetrievalRun
 from evaluation.agents.models import JudgeRun
 from evaluation.agents.reading import all_judges, verdicts_by
@@ -20,10 +21,10 @@ from evaluation.metrics.names import read_metric
 from evaluation.metrics.standings import kendall_tau, ranks_of
 from evaluation.rag.models import GradeRun
 from evaluation.releases.families import (
-    ANSWERS,
+    DECIDED_ON,
     DECIDING,
     LABELS,
-    RERANKS,
+    RETRIEVING,
     family_of,
     shared_families,
 )
@@ -34,6 +35,8 @@ from kit.runs.models import RunStatus
 
 METRIC: Final = "nDCG@10"
 PEOPLE: Final = "people"
+# A retrieval run or a query source, by key.
+_Made: TypeAlias = tuple[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -122,31 +125,28 @@ def compared(scores: Sequence[Score], truth: Mapping[str, Sequence[Score]]) -> R
 
 def families_table(benchmark: Benchmark) -> ReportTable:
     """Families that both decide and are decided on."""
-    does = (*DECIDING, ANSWERS, RERANKS)
+    does = (*DECIDING, *DECIDED_ON)
     rows = tuple(
         (text(family), *(text(", ".join(found.get(name, ())) or "–") for name in does))
         for family, found in shared_families(benchmark).items()
     )
     notes = (
-        "A model may favour what a model of its family wrote or ranked first. A family is the "
-        "first word of a model’s name; practice models are left out.",
+        "A model may favour what a model of its family wrote, ranked first or searched for. A "
+        "family is the first word of a model’s name; practice models are left out.",
     )
     return ReportTable("families", "Shared model families", ("family", *does), rows, notes)
 
 
 def without_family(benchmark: Benchmark) -> ReportTable:
-    """Systems by nDCG@10 with and without those whose reranker is of a family that gives labels:
-    without them, and without the holes that only they brought into a pool."""
+    """Systems by nDCG@10 with and without those whose reranker or expander, or that of any part of
+    theirs, is of a family that gives labels: without them, and without the holes that only they
+    brought into a pool."""
     labelling = {
         family
         for family, does in shared_families(benchmark).items()
-        if {LABELS, RERANKS} <= set(does)
+        if LABELS in does and set(RETRIEVING) & set(does)
     }
-    related = {
-        run.run_id
-        for run in benchmark.rerank_runs.exclude(run=None)
-        if family_of(run.model) in labelling
-    }
+    related = {run for run, behind in _families(benchmark).items() if behind & labelling}
     version = CorpusVersion.objects.current(benchmark)
     key = version.key if version else None
     runs = list(RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key).order_by("pk"))
@@ -230,9 +230,9 @@ def _brought(domain: int) -> dict[tuple[str, str], set[str]]:
 
 def _of_agents(benchmark: Benchmark) -> list[Order]:
     runs = {run.name: run for run in benchmark.agent_runs.order_by("pk")}
-    reranked = _reranked(benchmark)
+    retrieving = _families(benchmark)
     families = {
-        name: frozenset({family_of(run.model)} | reranked.get(run.retrieval_run_id, frozenset()))
+        name: frozenset({family_of(run.model)} | retrieving.get(run.retrieval_run_id, frozenset()))
         for name, run in runs.items()
     }
     items = {item: run for item, (run, _) in _items(benchmark).items()}
@@ -252,7 +252,7 @@ def _of_agents(benchmark: Benchmark) -> list[Order]:
 
 
 def _of_answers(benchmark: Benchmark) -> dict[str, list[Order]]:
-    reranked = _reranked(benchmark)
+    retrieving = _families(benchmark)
     by_grader: dict[str, dict[str, dict[str, list[float]]]] = {}
     model: dict[str, str] = {}
     families: dict[str, frozenset[str]] = {}
@@ -266,7 +266,7 @@ def _of_answers(benchmark: Benchmark) -> dict[str, list[Order]]:
         who = told.setdefault(run.generator, f"{run.model} ({run.name})" if told else run.model)
         for source in run.sources.all():
             name = f"{who}, {source.name}"
-            families[name] = frozenset({family_of(run.model)}) | reranked.get(
+            families[name] = frozenset({family_of(run.model)}) | retrieving.get(
                 source.retrieval_run_id, frozenset()
             )
             values = [each for each in grading.sheet.get(str(source.pk), ()) if each is not None]
@@ -281,9 +281,27 @@ def _of_answers(benchmark: Benchmark) -> dict[str, list[Order]]:
     }
 
 
-def _reranked(benchmark: Benchmark) -> dict[int | None, frozenset[str]]:
-    rows = benchmark.rerank_runs.exclude(run=None).exclude(model="")
-    return {run.run_id: frozenset({family_of(run.model)}) for run in rows}
+def _families(benchmark: Benchmark) -> dict[int | None, frozenset[str]]:
+    """The families of the rerankers and expanders behind each retrieval run that was made here:
+    its own, and those of the runs and query sources that it was made from."""
+    made: dict[_Made, tuple[str, list[_Made]]] = {}
+    for reranking in benchmark.rerank_runs.exclude(run=None):
+        parts = [("run", key) for key in (reranking.source_id, reranking.second_id)]
+        made["run", reranking.run_id] = reranking.model, parts
+    for expansion in benchmark.expansions.all():
+        for each in expansion.report.get("rounds", ()):
+            for what in ("run", "source"):
+                if each[what] is not None:
+                    made[what, each[what]] = expansion.model, [("run", expansion.retriever_id)]
+    for computation in benchmark.run_computations.exclude(run=None):
+        parts = [("run", key) for key in computation.config.get("runs", ())]
+        made["run", computation.run_id] = "", [*parts, ("source", computation.config.get(QUERIES))]
+
+    def behind(each: _Made) -> frozenset[str]:
+        model, parts = made.get(each, ("", []))
+        return frozenset({family_of(model)} - {""}).union(*map(behind, parts))
+
+    return {key: behind((what, key)) for what, key in made if what == "run"}
 
 
 def _items(benchmark: Benchmark) -> dict[int, tuple[str, int]]:

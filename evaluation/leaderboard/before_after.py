@@ -80,6 +80,18 @@ class Comparison:
     only_before: Sequence[str]
     only_after: Sequence[str]
 
+    @property
+    def summary(self) -> str:
+        """How many systems gain and lose, and for how many of them beyond chance."""
+        gains = [line.gain for line in self.lines if line.gain.value is not None]
+        parts = []
+        for words, side, sign in (("higher", "above", 1), ("lower", "below", -1)):
+            ends = [(sign * g.value, *sorted((sign * g.low, sign * g.high))) for g in gains]
+            moved = [low for value, low, _ in ends if value > 0]
+            sure = sum(low > 0 for low in moved)
+            parts.append(f"{len(moved)} {words} after (interval {side} 0: {sure})")
+        return f"Of {len(gains)} system{'s' * (len(gains) != 1)}, {', '.join(parts)}."
+
 
 def side_of(
     benchmark: Benchmark, version: CorpusVersion, view: str, profile: str = STRICT.name
@@ -244,7 +256,7 @@ def systems_table(found: Comparison) -> ReportTable:
             _rank(line.second),
             measured(line.gain, "number"),
             measured(line.won, "number"),
-            Cell(line.test.p),
+            Cell(line.test.p, "p"),
             Cell(line.queries),
             Cell(line.left_out),
         )

@@ -17,11 +17,11 @@ from evaluation.scores.models import DomainScore, KeptComparison, ScoreSheet
 from evaluation.scores.reading import SEED
 from evaluation.scores.services import GoldView
 from kit.errors import Refused
-from kit.lists.report_tables import Cell, ReportTable, text
+from kit.lists.report_tables import Cell, ReportTable, measured, text
 from kit.numbers import number
 from kit.stats.means import Mean, bootstrap_macro
 from kit.stats.paired import PairedTest, paired_t, randomisation
-from kit.stats.results import Interval
+from kit.stats.results import Interval, p_words
 
 NAMES = sheets.NAMES
 DEFAULT = NAMES[0]
@@ -158,9 +158,10 @@ def compare(
 ) -> dict[str, Any]:
     """Do two systems differ, on the queries that both have a value for?
 
-    Differences are first minus second; `difference` is unweighted over domains, by bootstrap
-    within them. `rows` are (domain, query id, first, second), the greatest differences first.
-    Raises Refused for a metric or view that the sheet does not hold.
+    Means are unweighted over domains, as on the board; `difference` is the first minus the second
+    of them, with an interval by bootstrap within domains. `rows` are (domain, query id, first,
+    second), the greatest differences first. Raises Refused for a metric or view that the sheet
+    does not hold.
     """
     import pandas as pd  # takes longer to load than most pages: only what compares waits for it
 
@@ -183,6 +184,7 @@ def compare(
         KeptComparison.objects.bulk_create([row], ignore_conflicts=True)
     mean = figures["difference"]
     interval = Interval(**mean["interval"]) if mean["interval"] else None
+    means = both.groupby(level=0).mean().mean()
     ordered = both.loc[differences.abs().sort_values(ascending=False, kind="stable").index]
     return {
         "first": first,
@@ -191,8 +193,8 @@ def compare(
         "view": view,
         "queries": len(both),
         "left_out": int(mine.count() + theirs.count()) - 2 * len(both),
-        "first_mean": None if both.empty else float(both["mine"].mean()),
-        "second_mean": None if both.empty else float(both["theirs"].mean()),
+        "first_mean": None if both.empty else float(means["mine"]),
+        "second_mean": None if both.empty else float(means["theirs"]),
         "difference": Mean(mean["n"], mean["value"], interval),
         "tests": [PairedTest(**test) for test in figures["tests"]],
         "wins": int((differences > 0).sum()),
@@ -200,6 +202,51 @@ def compare(
         "losses": int((differences < 0).sum()),
         "rows": [(*key, one, other) for key, one, other in ordered.itertuples(name=None)],
     }
+
+
+def summary_table(found: Mapping[str, Any]) -> ReportTable:
+    """Both means with their difference, its tests and how many queries go which way."""
+    difference, tests = found["difference"], found["tests"]
+    names = [found["first"].name, found["second"].name]
+    row = (
+        text(found["metric"]),
+        Cell(found["first_mean"], "points"),
+        Cell(found["second_mean"], "points"),
+        measured(difference, "gain"),
+        *(Cell(test.p, "p") for test in tests),
+        *(Cell(found[each]) for each in ("queries", "wins", "ties", "losses", "left_out")),
+    )
+    header = (
+        *("measure", *names, "difference", *(f"p, {test.name}" for test in tests)),
+        *("queries", "higher", "equal", "lower", "in one only"),
+    )
+    notes = (
+        "In points of 100. Means and their difference are unweighted over domains, over the "
+        "queries that have a value in both. Interval: 95 % of 2,000 draws of queries within each "
+        "domain.",
+        "Both tests are two-sided and paired by query"
+        + "".join(f"; {test.name}: {test.draws:,} draws" for test in tests if test.draws)
+        + "".join(f"; {test.name} is undefined: {test.why}" for test in tests if test.p is None)
+        + ". With many systems and measures some p will be small by chance: decide which to look "
+        "at before you look.",
+    )
+    title = " against ".join(names)
+    return ReportTable("summary", title, header, (row,), notes, summary=_summary(found, *names))
+
+
+def _summary(found: Mapping[str, Any], first: str, second: str) -> str:
+    difference = found["difference"]
+    if difference.value is None:
+        return "No query has a value in both."
+    direction = "below" if difference.value < 0 else "above"
+    apart = f"{first} is {abs(100 * difference.value):.2f} points {direction} {second}"
+    said = f"{apart if difference.value else 'Both means are equal'} over {found['queries']:,} "
+    said += "query" if found["queries"] == 1 else "queries"
+    sure = [f"{test.name}, {p_words(test.p)}" for test in found["tests"] if test.p is not None]
+    if difference.low is not None:
+        ends = f"{100 * difference.low:+.2f} to {100 * difference.high:+.2f}"
+        sure.insert(0, f"95 % interval of the difference {ends}")
+    return f"{said} ({'; '.join(sure)})." if sure else f"{said}."
 
 
 def compared_table(found: Mapping[str, Any]) -> ReportTable:

@@ -169,6 +169,7 @@ def leaderboard_compare(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             rows = [(d, q, (one, other)) for d, q, one, other in found["rows"][:_ROWS]]
             context |= {"found": found, "rows": with_queries(access, rows)}
+            context |= {"summary": boards.summary_table(found)}
             context |= {"chart": pictures.queries_of(found), "here": request.GET.urlencode()}
     return htmx.render(request, "evaluation/leaderboard/compare.html", context)
 

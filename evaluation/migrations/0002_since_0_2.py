@@ -218,7 +218,7 @@ class Migration(migrations.Migration):
                 name='MergeConflict',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('kind', models.CharField(choices=[('label', 'label of a pair'), ('support', 'support of an aspect'), ('aspects', 'aspects of a query'), ('aspect', 'text or weight of an aspect'), ('gold', 'aspect of a gold passage'), ('problem', 'problem of old gold')], max_length=7)),
+                    ('kind', models.CharField(choices=[('label', 'label of a pair'), ('support', 'support of an aspect'), ('aspects', 'aspects of a query'), ('aspect', 'text or weight of an aspect'), ('gold', 'aspect of a gold passage'), ('problem', 'problem of original gold')], max_length=7)),
                     ('ours', models.TextField()),
                     ('theirs', models.TextField()),
                     ('digest', models.CharField(max_length=64)),

@@ -99,10 +99,11 @@ class GradeRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
 
 class NewGradeRunSerializer(AskingSerializer):
-    """Whose answers are graded, by whom, and how replies are read."""
+    """Whose answers are graded, by whom, and how replies are read; a new `replicate` asks again."""
 
     rag_run = KeyField()
     profile = serializers.ChoiceField(choices=PROFILES, required=False, default=STRICT)
+    replicate = serializers.IntegerField(required=False, default=0)
 
 
 class GradeSerializer(serializers.ModelSerializer):

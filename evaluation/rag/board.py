@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from corpus.marcus.figures import PUBLISHED, relative_gain
 from corpus.models import CleaningPreset, CleaningRun
 from evaluation.metrics.alignment import system_pearson
-from evaluation.metrics.run import Floats
+from evaluation.metrics.run import Flags, Floats
 from evaluation.metrics.standings import (
     Interval,
     Standing,
@@ -51,11 +51,12 @@ from kit.stats.agreement import (
     percent_agreement,
 )
 from kit.stats.paired import PairedTest, randomisations
-from kit.stats.predicted import Stratum, corrected_mean
+from kit.stats.predicted import Stratum, corrected_mean, strata_by_grade
 from kit.stats.ratings import from_columns
+from kit.templatetags.figures import figure
 
 # Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
-_FORM: Final = 4
+_FORM: Final = 7
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def tables(board: Board, outcome: str) -> list[ReportTable]:
         found += [sheet for sheet in [shift_table(board, outcome)] if sheet.rows]
     if board.is_like_people(outcome):
         found += [sheet for sheet in [corrected_table(board, outcome)] if sheet.rows]
-    if len(board.graders) > 1:
+    if len(board.voices) > 1:
         kept = _kept(board.run, "graders", board.answered, lambda: asdict(graders_table(board)))
         found.append(_table(kept))
     gains = gain_table(board, outcome)
@@ -212,7 +213,23 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
           if board.run.practice else []),
     )  # fmt: skip
     title = f"Answers of {board.run.model} by system"
-    return ReportTable("generation", title, header, tuple(rows), notes)
+    summary = _summary(board, words, drawn)
+    return ReportTable("generation", title, header, tuple(rows), notes, summary=summary)
+
+
+def _summary(board: Board, words: str, drawn: Sequence[tuple[Cell, Cell, Cell]]) -> str:
+    """Which system is highest, and how many gain over no retrieval beyond chance."""
+    named = zip(board.systems, drawn, strict=True)
+    ranked = [(name.name, *cells) for name, cells in named if name.kind == SourceKind.RUN]
+    known = [row for row in ranked if row[1].value is not None]
+    if not known:
+        return ""
+    name, mean, *_ = max(known, key=lambda row: row[1].value)
+    said = f"{name} has the highest {words} of {len(known)} systems: {figure(mean)}."
+    if gains := [gain for _, _, gain, _ in known if gain.low is not None]:
+        above = sum(gain.low > 0 for gain in gains)
+        said += f" The interval of the gain over no retrieval lies above 0 for {above}."
+    return said
 
 
 def _drawn(board: Board, outcome: str) -> list[tuple[Cell, Cell, Cell]]:
@@ -234,7 +251,7 @@ def _drawn(board: Board, outcome: str) -> list[tuple[Cell, Cell, Cell]]:
 
     kind = "coefficient" if board.best(outcome) == 1 else "number"
     return [
-        (Cell(found[0], kind, *found[1:]), Cell(gain[0], kind, *gain[1:]), Cell(*p))
+        (Cell(found[0], kind, *found[1:]), Cell(gain[0], kind, *gain[1:]), Cell(*p, "p"))
         for found, gain, p in _kept(board.run, f"drawn-{outcome}", board.answered, make)
     ]
 
@@ -274,8 +291,9 @@ def corrected_table(board: Board, outcome: str) -> ReportTable:
     )
     notes = (
         "Prediction-powered inference (PPI++), by what the machine says of an answer: people’s "
-        "share over the sample, weighed as all answers are. Over answers, not over domains. "
-        "Answers that say nothing are wrong by rule and in no sample.",
+        "share over the sample, weighed as all answers are; points by strata of which people "
+        "judged at least ten. Over answers, not over domains. Answers that say nothing are wrong "
+        "by rule and in no sample.",
         "How far people agree with a grader: its card under Judges.",
     )
     return ReportTable("corrected", "Corrected by people", header, tuple(rows), notes)
@@ -288,19 +306,9 @@ def _corrected(board: Board, outcome: str, row: int) -> tuple[Cell, ...]:
     spoken, judged = known & ~(board.silent[row] & (values == 0)), known & ~np.isnan(people)
     if not judged.any():
         return ()
-    # Right and wrong are a stratum each; of points the machine's say how people's vary.
-    groups = [values == 0, values == 1] if board.is_binary(outcome) else [known]
     # As shares of the most there is, for which intervals of few and of equal values hold.
     best = board.best(outcome)
-    said, heard = values / best, people / best
-    strata = [
-        Stratum(
-            int((group & spoken).sum()),
-            float(said[group & spoken].mean()),
-            list(zip(said[group & judged].tolist(), heard[group & judged].tolist(), strict=True)),
-        )
-        for group in groups if (group & spoken).any()
-    ]  # fmt: skip
+    strata = _strata(values / best, people / best, spoken, judged, board.is_binary(outcome))
     found, share = corrected_mean(strata), best * spoken.sum() / known.sum()
     value, low, high = (
         None if end is None else end * share for end in (found.value, found.low, found.high)
@@ -318,10 +326,28 @@ def _corrected(board: Board, outcome: str, row: int) -> tuple[Cell, ...]:
     )
 
 
+def _strata(
+    said: Floats, heard: Floats, spoken: Flags, judged: Flags, is_binary: bool
+) -> list[Stratum]:
+    """Right and wrong are a stratum each, points by what people said enough of."""
+
+    def pairs(group: Flags) -> list[tuple[float, float]]:
+        return list(zip(said[group].tolist(), heard[group].tolist(), strict=True))
+
+    if not is_binary:
+        return strata_by_grade(said[spoken].tolist(), pairs(judged))
+    groups = ((grade, said == grade) for grade in (0.0, 1.0))
+    return [
+        Stratum(int((group & spoken).sum()), grade, pairs(group & judged))
+        for grade, group in groups
+        if (group & spoken).any()
+    ]
+
+
 def graders_table(board: Board) -> ReportTable:
     """How far graders agree, over all answers that two of them graded."""
     is_short = board.best(TOGETHER) == 1
-    columns = [np.clip(np.round(board.outcomes[key].ravel()), 0, 100) for key in board.graders]
+    columns = [np.clip(np.round(said.ravel()), 0, 100) for said in board.voices.values()]
     given = [[None if np.isnan(v) else v for v in column.tolist()] for column in columns]
     scale = [float(n) for n in range(2 if is_short else 101)]
     ratings = from_columns(given, categories=scale, scores=scale)
@@ -343,8 +369,8 @@ def graders_table(board: Board) -> ReportTable:
         for each in found
     )
     notes = (
-        f"Graders: {'; '.join(board.graders.values())}. Whoever left an answer ungraded is left "
-        "out of it; scores count in whole points.",
+        f"Graders: {'; '.join(board.voices)}. Whoever left an answer ungraded is left out of it; "
+        "scores count in whole points. One model’s replies count once, however they are read.",
     )
     header = ("coefficient", "value", "answers", "graders", "why not")
     return ReportTable("graders", "Agreement of graders", header, rows, notes)

@@ -10,6 +10,7 @@ from annotate.review.rescoring import MAX_SIZE
 from corpus.lists import domain_choices
 from corpus.models import Benchmark, RetrievalRun
 from corpus.versions.services import names
+from evaluation.rag.grading import MOST_REPLICATES
 from evaluation.rag.grading import ROLE as GRADER
 from evaluation.rag.models import HARNESSES
 from evaluation.rag.protocol.grading import REFERENCE, STRICT
@@ -87,5 +88,11 @@ class GradeForm(forms.Form):
             (STRICT, "strict: a doubtful reply is no grade"),
             (REFERENCE, "reference: as the papers’ code"),
         ]
+    )
+    replicate = forms.IntegerField(
+        min_value=0,
+        max_value=MOST_REPLICATES,
+        initial=0,
+        help_text="Another number asks again, and pays again: how stable the grader is.",
     )
     budget_usd = budget_field()

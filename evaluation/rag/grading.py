@@ -36,10 +36,13 @@ from llm.profiles import likely_input, likely_thoughts
 from llm.requests import Usage
 
 ROLE: Final = "grader"
+MOST_REPLICATES: Final = 1_000_000
 NO_TRUTH: Final = "The query has no true answer any more."
 _LIKELY: Final = {Harness.SHORT: 5, Harness.LONG: 120, Harness.CITED: 120}
 _ROWS: Final = 1_000
 _SAMPLE: Final = 200
+# Replicates are so far apart that what is asked anew within one never meets the next.
+_ANEW: Final = 1_000
 _STORED: Final = ("state", "value", "said", "call", "error")
 
 
@@ -51,12 +54,16 @@ def start_grading(
     profile: str = STRICT,
     temperature: float = 0.0,
     reasoning_effort: str = "",
+    replicate: int = 0,
     budget_usd: Decimal | None = None,
     claimed: bool = False,
 ) -> GradeRun:
-    """Let a model grade every answer of a run that has ended. Raises Refused, naming the field."""
+    """Let a model grade every answer of a run that has ended; another `replicate` asks it again.
+    Raises Refused, naming the field."""
     if profile not in PROFILES:
         raise Refused(f"The profiles are {', '.join(PROFILES)}.", field="profile")
+    if not 0 <= replicate <= MOST_REPLICATES:
+        raise Refused(f"Replicates are 0 to {MOST_REPLICATES:,}.", field="replicate")
     check_sampling(temperature, reasoning_effort)
     total = rag_run.answers.filter(state=AnswerState.ANSWERED).count()
     if rag_run.status != RunStatus.DONE or not total:
@@ -69,6 +76,7 @@ def start_grading(
             "profile": profile,
             "temperature": temperature,
             "reasoning_effort": reasoning_effort,
+            "replicate": replicate,
             "prompt": prompt.sha256,
             "prompt_version": prompt.version,
         },
@@ -150,7 +158,8 @@ class GradePump(pump.ExamPump[Grade, Exam, Graded]):
 
     def steps(self, row: Grade, exam: Exam) -> Grading:
         """Ask until a reply is a grade."""
-        return grade(exam, self.grader, self.key, row.replicate)
+        again = _ANEW * self.run.replicate + row.replicate
+        return grade(exam, self.grader, self.key, again)
 
     def store(self, results: Sequence[Job]) -> int:
         """Grades of a group."""

@@ -153,6 +153,17 @@ class GradeRun(AskingRun):
         odd = [f"{self.config[name]}" for name in kept if self.config[name] != plain[name]]
         return ", ".join([self.model, *odd, f"prompt {self.config['prompt'][:8]}"])
 
+    @property
+    def voice(self) -> tuple[object, ...]:
+        """Whose replies these are, however they are read: graders of one voice count once."""
+        kept = ("temperature", "reasoning_effort", "prompt")
+        return self.model, *(self.config[name] for name in kept)
+
+    @property
+    def replicate(self) -> int:
+        """Which of several gradings by one grader this is: each has replies of its own."""
+        return int(self.config.get("replicate", 0))
+
 
 class KeptBoard(models.Model):
     """What was made of a run's generator, as JSON: the board by one outcome, or what of it is drawn

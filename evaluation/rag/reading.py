@@ -3,9 +3,9 @@
 However many systems and queries there are, a board reads the same few statements.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 from django.db.models.fields.json import KeyTransform
@@ -18,7 +18,7 @@ from evaluation.metrics.standings import task_means
 from evaluation.rag.models import AnswerState, GradeRun, RagAnswer, RagRun, RagSource, SourceKind
 from evaluation.rag.people import last_said, said_by_people
 from evaluation.rag.protocol.answering import Harness
-from evaluation.rag.protocol.grading import BEST
+from evaluation.rag.protocol.grading import BEST, STRICT
 from evaluation.scores import sheets
 from evaluation.scores.models import DomainScore, ScoreSheet
 from evaluation.scores.services import GoldView
@@ -29,6 +29,8 @@ STRINGS: Final = {"accuracy": "accuracy", "exact": "exact match", "f1": "token F
 TOGETHER: Final = "together"
 # By (gold view, measure): systems by queries.
 Retrieved: TypeAlias = Mapping[tuple[str, str], Floats]
+_Values: TypeAlias = dict[int, Sequence[float | None]]
+_Who = TypeVar("_Who", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class Board:
 
     `queries` are (key, domain, query id), by domain; `starts` are where domains begin. `outcomes`
     are by name: `together` (the graders' majority, or mean score), `grader-N`, and the strings.
-    `graders` names the newest grading of each grader. `answered`: which answers and gradings these
+    `graders` names the newest grading of each grader; `voices` has what each model said, once
+    however it was read (`strict` where it was). `answered`: which answers and gradings these
     are. `people`: the share of people who call an answer right, of long ones the mean of their
     points, NaN where nobody judged it, and `silent` answers that say nothing; both empty of marks
     where nobody judged any.
@@ -50,6 +53,7 @@ class Board:
     starts: Whole
     outcomes: Mapping[str, Floats]
     graders: Mapping[str, str]
+    voices: Mapping[str, Floats]
     retrieved: Retrieved
     people: Floats
     silent: Flags
@@ -165,7 +169,7 @@ def board_of(run: RagRun) -> Board:
     places = {key: place for place, (key, _, _) in enumerate(queries)}
     domains = [domain for _, domain, _ in queries]
     changed = [place for place, name in enumerate(domains) if domains[place - 1 : place] != [name]]
-    outcomes, graders = _outcomes(run, runs, systems, places)
+    outcomes, graders, voices = _outcomes(run, runs, systems, places)
     people, silent = _people(run, systems, places)
     return Board(
         run=run,
@@ -175,6 +179,7 @@ def board_of(run: RagRun) -> Board:
         starts=np.array(changed, np.int64),
         outcomes=outcomes,
         graders=graders,
+        voices=voices,
         retrieved=_retrieved(run, systems, queries),
         people=people,
         silent=silent,
@@ -190,8 +195,8 @@ def _queries(benchmark: Benchmark, systems: Sequence[RagSource]) -> list[tuple[i
 
 def _outcomes(
     run: RagRun, runs: Sequence[RagRun], systems: Sequence[RagSource], places: Mapping[int, int]
-) -> tuple[dict[str, Floats], dict[str, str]]:
-    """By name; what all graders say together first, if any was asked."""
+) -> tuple[dict[str, Floats], dict[str, str], dict[str, Floats]]:
+    """By name, what all graders say together first, if any was asked; and graders and voices."""
 
     def table(values: Mapping[int, Sequence[float | None]]) -> Floats:
         found = np.full((len(systems), len(places)), np.nan)
@@ -201,24 +206,33 @@ def _outcomes(
                 found[row, columns] = np.array(values[source.pk], np.float64)
         return found
 
-    by_grader: dict[str, dict[int, Sequence[float | None]]] = {}
-    numbers: dict[str, int] = {}
     rows = GradeRun.objects.filter(rag_run__in=runs, status=RunStatus.DONE).order_by("-pk")
-    for grading in rows:
-        numbers.setdefault(grading.grader, grading.pk)
-        known = by_grader.setdefault(grading.grader, {})
-        for key, values in grading.sheet.items():
-            known.setdefault(int(key), values)
-    graders = {f"grader-{pk}": name for name, pk in numbers.items()}
-    graded = {key: table(by_grader[name]) for key, name in graders.items()}
+    by_grader = _graded(rows, lambda grading: grading.grader)
+    graders = {f"grader-{grading.pk}": name for name, (grading, _) in by_grader.items()}
+    graded = {key: table(by_grader[name][1]) for key, name in graders.items()}
+    strict_first = sorted(rows, key=lambda grading: grading.config["profile"] != STRICT)
+    by_voice = _graded(strict_first, lambda grading: grading.voice).values()
+    voices = {grading.grader: table(values) for grading, values in by_voice}
     found: dict[str, Floats] = {}
-    if graded:
-        said = np.stack(list(graded.values()))
+    if voices:
+        said = np.stack(list(voices.values()))
         is_short = run.harness == Harness.SHORT
         found[TOGETHER] = majority(said) if is_short else _mean(said)
     for name in STRINGS:
         graded[name] = table({source.pk: source.sheet[name] for source in systems})
-    return found | graded, graders
+    return found | graded, graders, voices
+
+
+def _graded(
+    gradings: Iterable[GradeRun], who: Callable[[GradeRun], _Who]
+) -> dict[_Who, tuple[GradeRun, _Values]]:
+    """The first grading of each, with the values of each source: the first that there are."""
+    found: dict[_Who, tuple[GradeRun, _Values]] = {}
+    for grading in gradings:
+        _, known = found.setdefault(who(grading), (grading, {}))
+        for key, values in grading.sheet.items():
+            known.setdefault(int(key), values)
+    return found
 
 
 def _people(

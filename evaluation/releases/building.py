@@ -26,7 +26,7 @@ from kit.runs.models import LostLease, RunStatus
 logger = logging.getLogger(__name__)
 BROKEN = "The release could not be built because of a fault in the program. Nothing was kept."
 UNFIT = "A final release is refused while it has these faults."
-UNWRITABLE = "The folder could not be written ({reason}). Mend that and try again."
+UNWRITABLE = "The folder could not be written ({reason}). Fix that and try again."
 
 
 def workplace(folder: Path, release: Release) -> Path:

@@ -13,9 +13,12 @@ _SAME: Final = {
     **dict.fromkeys(("codestral", "mixtral", "ministral", "magistral"), "mistral"),
     "qwq": "qwen",
 }
-LABELS, JUDGES, ANSWERS, RERANKS = "labels", "judges answers", "answers", "reranks"
+LABELS, JUDGES, ANSWERS = "labels", "judges answers", "answers"
+RERANKS, EXPANDS = "reranks", "words queries"
 # What decides, and what is decided on.
 DECIDING: Final = (LABELS, JUDGES)
+RETRIEVING: Final = (RERANKS, EXPANDS)
+DECIDED_ON: Final = (ANSWERS, *RETRIEVING)
 
 
 def family_of(model: str) -> str:
@@ -35,9 +38,11 @@ def models_in(benchmark: Benchmark) -> Iterator[tuple[str, str]]:
     for does, rows in (
         (JUDGES, benchmark.judge_runs),
         (JUDGES, benchmark.grade_runs),
+        (JUDGES, benchmark.support_runs),
         (ANSWERS, benchmark.agent_runs),
         (ANSWERS, benchmark.rag_runs),
         (RERANKS, benchmark.rerank_runs),
+        (EXPANDS, benchmark.expansions),
     ):
         named = rows.filter(practice=False).exclude(model="").order_by().distinct()
         yield from ((does, model) for model in named.values_list("model", flat=True))

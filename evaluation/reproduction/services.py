@@ -167,7 +167,7 @@ def _sentence(own: Sequence[Figure]) -> str:
     kinds = Counter(each.kind for each in own if each.state is State.REPRODUCED)
     how = ", ".join(f"{kinds[kind]:,} from {kind}" for kind in Kind if kinds[kind])
     return (
-        f"Of {len(own):,} printed figures {states[State.REPRODUCED]:,} are reproduced"
+        f"Of {len(own):,} published results {states[State.REPRODUCED]:,} are reproduced"
         f"{f' ({how})' if how else ''}, {states[State.DIFFERS]:,} differ, "
         f"{states[State.EXPLAINED]:,} differ for a known reason, "
         f"{states[State.UNTRIED]:,} were not tried here."
@@ -191,5 +191,5 @@ def as_table(found: Sequence[Figure]) -> ReportTable:
         for each in found
     )
     return ReportTable(
-        "reproduction", "Printed figures and ours", (*header, "why or what it takes"), rows
+        "reproduction", "Published results and ours", (*header, "why or what it takes"), rows
     )

@@ -28,6 +28,7 @@ from kit.runs.models import RunStatus
 from kit.stats.agreement import cohen_kappa, krippendorff_alpha
 from kit.stats.clusters import Clustered, clustered_mean, clustered_share, share_difference
 from kit.stats.means import mean
+from kit.stats.predicted import corrected_mean, strata_by_grade
 from kit.stats.proportions import proportion
 from kit.stats.ratings import from_triples
 
@@ -50,6 +51,20 @@ class Found:
     judges: Mapping[str, SupportRun]
     said: Mapping[str, Mapping[int, int]]
     people: Sequence[tuple[int, SentenceGrade]]  # by claim
+
+    @property
+    def names(self) -> list[str]:
+        """Its judges, and all of several together."""
+        return [*self.said, *([TOGETHER] if len(self.said) > 1 else [])]
+
+    @property
+    def settled(self) -> dict[int, int | None]:
+        """What people say together of each citation that they judged first by themselves."""
+        verdicts: dict[int, list[int]] = defaultdict(list)
+        for claim, row in self.people:
+            if row.first is not None:
+                verdicts[claim].append(row.verdict or 0)
+        return {claim: settled(given) for claim, given in verdicts.items()}
 
     def weights(self, judge: str) -> Mapping[int, float | None]:
         """By claim; None where there is no verdict, 0 for an unknown passage. Of judges together
@@ -112,13 +127,12 @@ def _people(of: SupportSet) -> list[tuple[int, SentenceGrade]]:
 
 def tables(found: Found, url: str = "") -> list[ReportTable]:
     """Every table that holds something; `url` leads to the claims behind numbers."""
-    made = [systems(found, url), agreement(found), anchoring(found)]
+    made = [systems(found, url), corrected(found), agreement(found), anchoring(found)]
     return [each for each in made if each.rows]
 
 
 def systems(found: Found, url: str = "") -> ReportTable:
     """Precision and recall of citations by system and judge."""
-    names = [*found.said, *([TOGETHER] if len(found.said) > 1 else [])]
     by_system: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for key, system, query, count in found.answers:
         by_system[system].append((key, query, count))
@@ -126,7 +140,7 @@ def systems(found: Found, url: str = "") -> ReportTable:
     for claim, (answer, sentence) in found.claims.items():
         claims_of[answer].append((sentence, claim))
     rows = []
-    for name in names:
+    for name in found.names:
         weights = found.weights(name)
         for system, answers in by_system.items():
             own = [claim for key, _, _ in answers for _, claim in claims_of[key]]
@@ -169,9 +183,76 @@ def systems(found: Found, url: str = "") -> ReportTable:
             "Unknown: ids that no passage here has; they support nothing. Not judged: passages "
             "without a text, replies that could not be read, failed calls; they count in no mean."
             + (" Together: the mean of what all judges say." if len(found.said) > 1 else ""),
+            *(
+                ["A second judge is missing: nothing shows how far this one is to be believed."]
+                if len(found.said) == 1
+                else []
+            ),
             *(_limit(found.of)),
         ),
     )
+
+
+def corrected(found: Found) -> ReportTable:
+    """Of each system what a judge's citations weigh on average, and what people's sample makes of
+    it."""
+    people = {claim: value for claim, value in found.settled.items() if value is not None}
+    system_of = {key: system for key, system, *_ in found.answers}
+    rows = []
+    for name in found.names if people else ():
+        by_system: dict[str, dict[int, float]] = defaultdict(dict)
+        for claim, weight in found.weights(name).items():
+            if weight is not None:
+                by_system[system_of[found.claims[claim][0]]][claim] = weight
+        for system, weights in by_system.items():
+            known = {claim: WEIGHTS[people[claim]] for claim in weights if claim in people}
+            for form, of in (("weighted", float), ("full alone", _is_full)) if known else ():
+                said = {claim: of(weight) for claim, weight in weights.items()}
+                rows.append(
+                    (
+                        text(system.removeprefix(f"{found.of.name}, ")),
+                        text(name),
+                        text(form),
+                        *_corrected(found, said, {claim: of(own) for claim, own in known.items()}),
+                    )
+                )
+    header = (
+        *("system", "judge", "precision", "citations", "judge says", "judged by people"),
+        *("people say", "corrected"),
+    )
+    notes = (
+        "Over citations, not over queries. Prediction-powered inference (PPI++): what people "
+        "settled of a sample drawn by chance, their own verdict first, moved by what the judge "
+        "says of all; by strata of its verdict where people settled at least ten of each. "
+        "Intervals: 95 %, with the finite population’s correction; none where both never differ. "
+        "Unknown ids support nothing by rule and are in no sample.",
+        "Recall goes by the best citation of a sentence, and samples are of citations: it rests on "
+        "the judge alone.",
+    )
+    return ReportTable("corrected", "Precision corrected by people", header, tuple(rows), notes)
+
+
+def _corrected(
+    found: Found, said: Mapping[int, float], people: Mapping[int, float]
+) -> tuple[Cell, ...]:
+    """The figures of one system by one judge; what is unknown is nothing by rule."""
+    drawable = [value for claim, value in said.items() if claim not in found.unknown]
+    pairs = [(said[claim], own) for claim, own in people.items()]
+    whole, share = corrected_mean(strata_by_grade(drawable, pairs)), len(drawable) / len(said)
+    value, low, high = (
+        None if end is None else end * share for end in (whole.value, whole.low, whole.high)
+    )
+    return (
+        Cell(len(said)),
+        Cell(sum(said.values()) / len(said), "coefficient"),
+        Cell(len(people)),
+        measured(mean(list(people.values())), "coefficient"),
+        Cell(value, "coefficient", low, high),
+    )
+
+
+def _is_full(weight: float) -> float:
+    return float(weight == 1.0)
 
 
 def _limit(of: SupportSet) -> Iterator[str]:
@@ -212,10 +293,7 @@ def agreement(found: Found) -> ReportTable:
         cells = (Cell(alpha.n_items), percent(proportion(0, 0)), Cell(None, "coefficient"))
         rows.append((text("people, α (ordinal)"), *cells, measured(alpha, "coefficient"),
                      text(alpha.reason)))  # fmt: skip
-    verdicts: dict[int, list[int]] = defaultdict(list)
-    for claim, row in own:
-        verdicts[claim].append(row.verdict or 0)
-    ends = {claim: settled(given) for claim, given in verdicts.items()}
+    ends = found.settled
     known = {claim: value for claim, value in ends.items() if value is not None}
     query = {claim: row.item.query_id for claim, row in own}
     notes = [

@@ -16,7 +16,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
         "Labelled passages of each kind",
         "Relevant ones as positives, irrelevant ones as negatives; they are not graded.",
     ),
-    "positives": ("Positives that are written, at most", "0: none."),
+    "positives": ("Maximum positives written", "0: none."),
     "negatives": ("Hard negatives that are written", "One against each of the first positives."),
     "shortest": ("Shortest written positive, in words", ""),
     "longest": ("Longest written positive, in words", ""),

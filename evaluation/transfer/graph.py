@@ -161,8 +161,7 @@ def parts_of(benchmark: Benchmark) -> list[Part]:
 
 def events_of(benchmark: Benchmark) -> models.QuerySet[Event]:
     """Its events, but reads: those changed nothing, and are the record of an installation."""
-    own = Q(scope=benchmark.slug) | Q(scope__startswith=f"{benchmark.slug}#")
-    return Event.objects.filter(own, once=None)
+    return Event.objects.of(benchmark.slug).filter(once=None)
 
 
 def _accounts(own: dict[Kind, models.QuerySet[Any]]) -> models.QuerySet[Any]:

@@ -53,7 +53,7 @@ class ConflictKind(models.TextChoices):
     ASPECTS = "aspects", "aspects of a query"
     ASPECT = "aspect", "text or weight of an aspect"
     GOLD = "gold", "aspect of a gold passage"
-    PROBLEM = "problem", "problem of old gold"
+    PROBLEM = "problem", "problem of original gold"
 
 
 class Choice(models.TextChoices):

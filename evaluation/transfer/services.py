@@ -12,7 +12,6 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.db.models import Q
 
 from corpus.benchmarks.archive import refuse_archived
 from corpus.benchmarks.services import join
@@ -346,7 +345,7 @@ def _check_slug(slug: str) -> None:
     why = ""
     if Benchmark.objects.filter(slug=slug).exists():
         why = f"There is a benchmark {slug} already."
-    elif Event.objects.filter(Q(scope=slug) | Q(scope__startswith=f"{slug}#")).exists():
+    elif Event.objects.of(slug).exists():
         why = f"The record holds events of a benchmark {slug} that was deleted."
     if why:
         raise Refused(f"{why} Name another one (--slug).", field="slug")

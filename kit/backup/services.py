@@ -25,6 +25,7 @@ from kit.errors import Refused
 # What making the tables fills by itself.
 _OF_DJANGO: Final = {"auth_permission", "django_content_type", "django_migrations"}
 _KEY: Final = "secret.key"
+_SEED: Final = "seed.key"
 Say = Callable[[str], object]
 
 
@@ -144,8 +145,8 @@ def _files() -> Iterator[tuple[str, Path]]:
                 if path.suffix != ".part" and path.is_file() and not path.is_symlink():
                     yield f"{kind}/{path.relative_to(folder)}", path
     kept = settings.ASSAY_DATA / _KEY
-    if _holds_our_key(kept):
-        yield _KEY, kept
+    if _holds_our_key(kept):  # a seed beside a key of the environment stays apart, as that does
+        yield from ((each.name, each) for each in (kept, kept.with_name(_SEED)) if each.is_file())
 
 
 def _holds_our_key(kept: Path) -> bool:
@@ -248,12 +249,17 @@ def _put_files(reader: archive.Reader) -> None:
 
 
 def _takes_key(reader: archive.Reader) -> bool:
-    """Put the backup's key in place of the one that `make setup` made, if both lie in files."""
+    """Put the backup's keys in place of those that `make setup` made, if they lie in files.
+
+    A backup from before seeds were kept holds the secret key, which was the seed as well.
+    """
     kept = settings.ASSAY_DATA / _KEY
-    found = [source.read() for name, source in reader.files() if name == _KEY]
-    if not found or not _holds_our_key(kept) or settings.SEED_KEY != settings.SECRET_KEY:
+    found = {name: source.read() for name, source in reader.files() if name in (_KEY, _SEED)}
+    seed = found.get(_SEED) or found.get(_KEY)
+    if not seed or not _holds_our_key(kept) or settings.SEED_KEY != settings.SECRET_KEY:
         return False
-    if _fingerprint(_first_line(found[0].decode("ascii"))) != reader.manifest["key"]:
+    if _fingerprint(_first_line(seed.decode("ascii"))) != reader.manifest["key"]:
         return False
-    kept.write_bytes(found[0])
+    kept.with_name(_SEED).write_bytes(seed)
+    kept.write_bytes(found[_KEY])
     return True

@@ -24,8 +24,7 @@ class Cell:
     """A number or a text; `kind` says how people read it.
 
     number, percent, points and gain (measures in 0..1, a gain with its sign), coefficient (three
-    decimals), seconds, usd or text. The `best` of a column
-    is printed bold.
+    decimals), p (of a test, never 0), seconds, usd or text. The `best` of a column is printed bold.
     """
 
     value: Any
@@ -38,7 +37,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A named table; the first cell of a row names the row. `notes` say what to know about it."""
+    """A named table; the first cell of a row names the row. `notes` say what to know about it,
+    `summary` above it what comes out."""
 
     name: str
     title: str
@@ -46,6 +46,7 @@ class ReportTable:
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     empty: str = ""
+    summary: str = ""
 
     @property
     def heads(self) -> list[tuple[str, bool]]:

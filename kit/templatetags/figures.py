@@ -88,6 +88,12 @@ register.filter("p_words", p_words)
 
 
 @register.filter
+def p_figure(p: float | None) -> str:
+    """A p value under a head that says p: "0.0312", "< 0.0001"; undefined is a dash."""
+    return p_words(p).removeprefix("p ").removeprefix("= ")
+
+
+@register.filter
 def usd(amount: float | str | None) -> str:
     """Dollars: "3.84 $", small sums with the digits that say something; unknown is a dash."""
     if amount is None or amount == "":
@@ -139,6 +145,7 @@ SHOWN = {
     "points": points,
     "gain": signed_points,
     "coefficient": _three_decimals,
+    "p": p_figure,
     "seconds": duration,
     "usd": usd,
 }

@@ -23,7 +23,7 @@ def test_an_open_batch_goes_on_where_it_was_left_and_counts_checks_as_items(db) 
     assert f"<b>{batch.size - 3} left</b>" in home(person)
     assert seconds_a_vote(person, batch.plan) == 20
     answer_all(world, batch)
-    assert "Hand the batch in" in home(person)
+    assert "Submit the batch" in home(person)
     submit(world, batch)
     # Checks become no votes; a sum without them would tell how many there were of what.
     assert last_days(person, timezone.localdate())[0]["votes"] == batch.size

@@ -53,7 +53,7 @@ def measure(assay: Assay, rounds: int, only: str) -> dict[tuple[str, str], list[
     found: dict[tuple[str, str], list[list[float]]] = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**chromium())
-        # The admin first, who waits until the demo's runs are over: others would be measured beside them.
+        # The admin first, who waits until the demo's runs are over: nobody is measured beside them.
         for person, paths in reversed(SCREENS.items()):
             if only not in ("", person):
                 continue

@@ -88,6 +88,7 @@ def test_what_annotators_cannot_read_is_hidden_or_known_to_hold_nothing() -> Non
     assert set(MATERIAL) <= set(LOOKS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(MATERIAL))
 def test_a_read_is_one_event_of_who_may_and_none_of_others(name: str, world) -> None:
     row = LOOKS[name]

@@ -162,7 +162,7 @@ CHANGES = {
         "u Undo your vote on {voted} (biology-open)": "asks, POST vote/undo/ case={voted}",
     },
     "workspace": {
-        "y Make this query yours": "POST {here}claim/",
+        "y Assign this query to you": "POST {here}claim/",
         "s Submit…": "GET {here}submit/",
         "k Previous passage": "GET {here} passage={open/p1}",
         "j Next passage": "GET {here} passage={open/p2}",
@@ -171,7 +171,7 @@ CHANGES = {
         "2 a2 Point 2.": "POST {here}passages/{open/undecided}/assign/ aspect={a2}",
         "d Discard…": "opens Discard…",
         "p Problems…": "opens Problems…",
-        "w Problems of the old gold as a whole": "opens Problems of the old gold as a whole",
+        "w Problems of the original gold": "opens Problems of the original gold",
         "c Collect from the web": "GET {here}collect/",
         "r Find passages for an aspect": "GET {here}beside/ aspect={a1}",
         "/ Attach another passage of biology": "focuses Attach another passage of biology",

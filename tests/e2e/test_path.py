@@ -106,7 +106,7 @@ def import_file(page: Page, file: Path) -> None:
     page.get_by_label("Format").select_option("bright_pro")
     page.locator("input[type=file]").first.set_input_files(file)
     page.get_by_role("button", name="Import").click()
-    expect(page.get_by_role("heading", name="What came in")).to_be_visible()
+    expect(page.get_by_role("heading", name="What was imported")).to_be_visible()
     rows = page.get_by_role("region", name="Summary").get_by_role("row")
     summary = dict(row.split("\t")[:2] for row in rows.all_inner_texts()[1:])
     assert {kind: summary[kind] for kind in ("queries", "passages", "aspects")} == {
@@ -130,7 +130,7 @@ def debate(page: Page) -> dict[str, int]:
     open_page(page, "Agents", "Debate runs")
     with page.expect_navigation():
         page.keyboard.press("n")
-    expect(page.get_by_role("heading", name="What it will take")).to_be_visible()
+    expect(page.get_by_role("heading", name="Forecast")).to_be_visible()
     page.get_by_label("Budget in USD").fill("5")
     expect(page.locator("#forecast")).to_contain_text("the budget of 5.00 $ should be enough")
     page.get_by_role("button", name="Start the run").click()

@@ -82,6 +82,6 @@ def test_batch_with_a_failed_check_is_rejected(
         if n < 4:
             expect(page.get_by_text(f"{n + 2} of 5").first).to_be_visible()
     expect(page.get_by_role("heading", name="All 5 items are judged")).to_be_visible()
-    page.keyboard.press("h")
+    page.keyboard.press("s")
     expect(page.get_by_role("heading", name="Your batch was not accepted")).to_be_visible()
     assert told(assay, "hasty") == {"votes": 0, "expected": []}

@@ -51,6 +51,7 @@ def test_nothing_is_spent_on_a_configured_endpoint_without_being_asked(settings,
     assert not DebateRun.objects.exclude(kind="human_only").exists()
 
 
+@pytest.mark.slow
 def test_first_start_that_was_killed_halfway_is_completed_by_the_next(monkeypatch) -> None:
     def killed(**_: object) -> None:
         raise KeyboardInterrupt

@@ -125,11 +125,11 @@ def tables_in(path: Path) -> dict[str, Any]:
     return {each["name"]: each for each in Reader(path).manifest["tables"]}
 
 
-def manage(data: Path, url: str, *command: str) -> subprocess.CompletedProcess[str]:
+def manage(data: Path, url: str, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "manage.py", *command],
         cwd=ROOT,
-        env=os.environ | {"ASSAY_DATA": str(data), "DATABASE_URL": url},
+        env=os.environ | {"ASSAY_DATA": str(data), "DATABASE_URL": url} | more,
         capture_output=True,
         text=True,
         check=False,
@@ -190,6 +190,21 @@ def test_an_installation_comes_back_from_one_database_to_the_other(
         assert f'"{data}/'.encode() in release
     again = manage(data, url, "restore", str(first))
     assert "The database is not empty" in again.stderr
+
+
+@pytest.mark.slow
+def test_a_seed_comes_back_beside_a_key_that_was_changed_since(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    taken = tmp_path / "taken.zip"
+    kept = {"SECRET_KEY": "", "SEED_KEY": ""}
+    assert manage(here, "", "prepare", **kept).returncode == 0
+    (here / "secret.key").write_text("another key that somebody put here since\n")
+    assert manage(here, "", "backup", str(taken), **kept).returncode == 0
+    done = manage(there, "", "restore", str(taken), **kept)
+    assert done.returncode == 0, done.stderr
+    assert "key of the backup" not in done.stdout
+    for name in ("seed.key", "secret.key"):
+        assert (there / name).read_text() == (here / name).read_text()
 
 
 @pytest.mark.slow

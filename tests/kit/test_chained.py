@@ -53,6 +53,19 @@ def test_a_record_that_was_tampered_with_is_refused(
         verify(str(write(tmp_path / "harmed", harm(list(chained(ROWS))))))
 
 
+def test_a_record_from_which_details_are_kept_back_stands_beside_a_whole_one(
+    tmp_path: Path,
+) -> None:
+    whole = [{**row, "data": {"label": 1}} for row in ROWS]
+    less = [{**row, "data": {"kept_back": "judged blind"}} for row in ROWS]
+    newer = write(tmp_path / "newer", list(chained(whole)))
+    older = write(tmp_path / "older", list(chained(less)))
+    assert verify(str(newer), "--older", str(older)).startswith("7 events")
+    forged = write(tmp_path / "forged", list(chained({**row, "verb": "x"} for row in whole)))
+    with pytest.raises(CommandError, match="7 in all"):
+        verify(str(forged), "--older", str(older))
+
+
 def test_an_older_record_shows_what_was_changed_since(tmp_path: Path) -> None:
     older = write(tmp_path / "older", list(chained(ROWS[:4])))
     newer = write(tmp_path / "newer", list(chained(ROWS)))

@@ -65,6 +65,7 @@ def test_each_token_has_its_own_rate(admin, browser, settings) -> None:
     assert browser.get(url).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_an_address_cannot_be_made_up(settings) -> None:
     rates(settings, person="2/hour")

@@ -56,6 +56,40 @@ def test_generated_key_passes_the_check(tmp_path: Path) -> None:
     check_environment(secret_key=key, allowed_hosts=["localhost"], debug=False)
 
 
+def started(data: Path, *, start: bool = True, **more: str) -> tuple[str, str]:
+    """The secret key and the seed of a process with these settings."""
+    code = "import config.safety as s; s.open_data_folder();" if start else ""
+    code += "import config.settings as s; print(s.SECRET_KEY, s.SEED_KEY)"
+    environment = os.environ | {"ASSAY_DATA": str(data), "SECRET_KEY": "", "SEED_KEY": ""} | more
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    secret, seed = done.stdout.split()
+    return secret, seed
+
+
+def test_the_seed_stays_what_the_key_was_when_it_was_kept(tmp_path: Path) -> None:
+    earlier, later = GOOD, GOOD[::-1]
+    # As of a version that kept none: whatever only looks keeps none either.
+    assert started(tmp_path, start=False, SECRET_KEY=earlier) == (earlier, earlier)
+    assert not (tmp_path / "seed.key").exists()
+    assert started(tmp_path, SECRET_KEY=earlier) == (earlier, earlier)
+    assert started(tmp_path, SECRET_KEY=later) == (later, earlier)
+    assert started(tmp_path, start=False, SECRET_KEY=later) == (later, earlier)
+    assert mode(tmp_path / "seed.key") == 0o600
+
+
+def test_the_seed_of_a_key_that_was_generated_stays_too(tmp_path: Path) -> None:
+    secret, seed = started(tmp_path)
+    assert secret == seed
+    (tmp_path / "secret.key").write_text(f"{GOOD}\n")
+    assert started(tmp_path) == (GOOD, seed)
+
+
+def test_a_seed_of_the_environment_goes_first_and_is_not_written_down(tmp_path: Path) -> None:
+    assert started(tmp_path, SECRET_KEY=GOOD, SEED_KEY="seed") == (GOOD, "seed")
+    assert not (tmp_path / "seed.key").exists()
+
+
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 

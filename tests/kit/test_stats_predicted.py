@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kit.stats.predicted import Stratum, corrected_mean
+from kit.stats.predicted import Stratum, corrected_mean, strata_by_grade
 from kit.stats.proportions import wilson
 from kit.stats.sampling import allot, allot_by_spread
 
@@ -50,6 +50,19 @@ def test_no_error_found_is_no_certainty_and_all_labelled_is() -> None:
     alike = corrected_mean([Stratum(50, 3.0, [(2.0, 2.0), (3.0, 3.0), (4.0, 4.0), (4.0, 4.0)])])
     assert alike.value == pytest.approx(3.0)
     assert alike.interval is None
+
+
+def test_a_scale_is_cut_where_people_said_enough_of_it() -> None:
+    graded = [1.0] * 10 + [2.0] * 20 + [3.0] * 40 + [4.0] * 25 + [5.0] * 5
+    low, mid, high = [(1.0, 2.0)] * 4 + [(2.0, 2.0)] * 6, [(3.0, 3.0)] * 10, [(4.0, 3.0)] * 9
+    found = strata_by_grade(graded, [*high, *mid, *low])
+    # Ten of 1 and 2 together, ten of 3; nine of 4 are too few, and nobody said anything of 5.
+    assert [(each.size, each.graded, len(each.pairs)) for each in found] == [
+        (30, pytest.approx(5 / 3), 10),
+        (70, pytest.approx((3 * 40 + 4 * 25 + 5 * 5) / 70), 19),
+    ]
+    assert strata_by_grade(graded, low) == [Stratum(100, pytest.approx(2.95), low)]
+    assert strata_by_grade([], []) == []
 
 
 @pytest.mark.parametrize("strata", [[], [Stratum(0, 0.0, [])], [Stratum(9, 1.0, [])]])

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import pytest
 from django.template import Context, Template
 
+from kit.lists.report_tables import Cell
 from kit.templatetags.assay import in_words, kind, named
-from kit.templatetags.figures import p_words
+from kit.templatetags.figures import figure, p_words
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,7 @@ def test_a_p_value_is_never_zero() -> None:
         "p < 0.0001",
         "–",
     ]
+    assert [figure(Cell(p, "p")) for p in (0.03125, 0.00004, None)] == ["0.0312", "< 0.0001", "–"]
 
 
 def test_a_form_of_a_button_is_sent_where_its_route_is_and_escapes_what_it_says() -> None:

@@ -1,5 +1,6 @@
 """Which endpoints there are, and that no key is ever shown."""
 
+import itertools
 import json
 import os
 import tomllib
@@ -10,8 +11,9 @@ from urllib.request import urlopen
 import pytest
 from pytest_django.fixtures import Settings
 
+from kit.models import Event
 from llm import endpoints
-from llm.apps import check_files
+from llm.apps import check_files, note_endpoints
 from llm.endpoints import Endpoint, SettingsError
 
 
@@ -258,3 +260,41 @@ def test_the_sample_file_has_one_of_each_and_every_role(
     parsed = endpoints.parse_file(tomllib.loads(sample.read_text()), os.environ)
     again = json.loads(json.dumps(tomllib.loads(sample.read_text())))
     assert endpoints.parse_file(again, os.environ) == parsed
+
+
+@pytest.mark.django_db
+def test_a_changed_endpoint_is_in_the_record(settings: Settings, tmp_path: Path) -> None:
+    """Added, changed in address, model or price, removed; each once, and no secret."""
+    path, prices = tmp_path / "endpoints.json", tmp_path / "prices.json"
+    settings.ASSAY_ENDPOINTS, settings.ASSAY_PRICES = str(path), str(prices)
+    entry = {"name": "lab", "base_url": "https://me:secret@a.example/v1", "default_model": "m"}
+    price = {"model": "m", "endpoint": "lab", "valid_from": "2020-01-01"}
+    price |= {"input": "1", "cached": "1", "output": "2"}
+
+    def noted(entries: list[dict[str, Any]], row: dict[str, Any] = price) -> list[Event]:
+        for file, rows in ((path, entries), (prices, [row])):
+            file.write_text(json.dumps(rows))
+            os.utime(file, ns=(next(ticks), next(ticks)))
+        last = Event.objects.count()
+        note_endpoints()
+        note_endpoints()
+        return list(Event.objects.order_by("pk")[last:])
+
+    ticks = itertools.count(10**18, 10**9)
+    (added,) = noted([entry | {"api_key": "sk-secret"}])
+    assert (added.verb, added.target_id, added.actor, added.scope) == (
+        "add endpoint",
+        "lab",
+        None,
+        "",
+    )
+    assert (added.data["address"], added.data["model"]) == ("https://a.example/v1", "m")
+    assert noted([entry]) == []
+    (changed,) = noted([entry | {"base_url": "https://b.example/v1"}])
+    assert changed.data["address_before"] == "https://a.example/v1"
+    assert "model_before" not in changed.data
+    (dearer,) = noted([entry | {"base_url": "https://b.example/v1"}], price | {"output": "3"})
+    assert dearer.data["usd_per_million_tokens_before"]["output"] == "2"
+    assert [each.verb for each in noted([])] == ["remove endpoint"]
+    assert [each.verb for each in noted([entry])] == ["add endpoint"]
+    assert "secret" not in str(list(Event.objects.values()))

@@ -60,9 +60,7 @@ class Command(VerbCommand):
         parser.add_argument(
             "--resume", metavar="RUN", type=int, help="go on with a run that stopped"
         )
-        parser.add_argument(
-            "--forecast", action="store_true", help="say what it would take, and stop"
-        )
+        parser.add_argument("--forecast", action="store_true", help="print a forecast, and stop")
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -97,7 +97,7 @@ class Command(BaseCommand):
         parser.add_argument("--budget", metavar="USD", type=_usd, help="never spend more")
         parser.add_argument("--prompt-version", type=int, help="of the debate prompt")
         parser.add_argument(
-            "--forecast", action="store_true", help="tell what it would take, and start nothing"
+            "--forecast", action="store_true", help="print a forecast, and start nothing"
         )
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 

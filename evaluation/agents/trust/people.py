@@ -24,7 +24,7 @@ from kit.lists.report_tables import Cell, ReportTable, measured, text
 from kit.stats.agreement import cohen_kappa, krippendorff_alpha
 from kit.stats.kappa import WEIGHTS, Weights
 from kit.stats.means import mean
-from kit.stats.predicted import Stratum, corrected_mean
+from kit.stats.predicted import corrected_mean, strata_by_grade
 from kit.stats.ratings import from_triples
 from kit.stats.results import Estimate
 
@@ -200,8 +200,9 @@ def corrected_table(runs: Sequence[AgentRun], judge: JudgeRun) -> ReportTable:
                 for key in sorted(judged.keys() & given.keys())
             ]
             if pairs:
-                raw = _mean([each[name] for each in judged.values()])
-                found = corrected_mean([Stratum(len(judged), raw, pairs)])
+                marks = [each[name] for each in judged.values()]
+                raw = _mean(marks)
+                found = corrected_mean(strata_by_grade(marks, pairs))
                 lines.append(
                     (
                         text(run.name),
@@ -216,8 +217,9 @@ def corrected_table(runs: Sequence[AgentRun], judge: JudgeRun) -> ReportTable:
     header = ("run", "score", "answers", "judge", "scored by people", "people alone", "corrected")
     notes = (
         "Prediction-powered inference (PPI++): people's mean over the sample, moved by what the "
-        "judge says of all answers as far as both go together. An answer is one unit; samples are "
-        "drawn by chance over runs and domains. Intervals: Student's t, 95 %, with the finite "
+        "judge says of all answers as far as both go together; by strata of its score where people "
+        "scored at least ten of each. An answer is one unit; samples are drawn by chance over runs "
+        "and domains. Intervals: Student's t, 95 %, with the finite "
         "population's correction; none where judge and people never differ.",
     )
     return ReportTable("corrected", "Scores corrected by people", header, tuple(lines), notes)

@@ -25,6 +25,9 @@ class Command(VerbCommand):
         parser.add_argument(
             "--profile", choices=PROFILES, default=STRICT, help="how replies are read"
         )
+        parser.add_argument(
+            "--replicate", type=int, default=0, help="another number asks again, and pays again"
+        )
         asking_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -33,6 +36,7 @@ class Command(VerbCommand):
         rag_run = numbered(runs, options["run"], missing)
         with endpoints.practice_if_unconfigured("grader") as first:
             asked = asking_options(options, first)
-            run = start_grading(rag_run=rag_run, profile=options["profile"], **asked)
+            asked |= {name: options[name] for name in ("profile", "replicate")}
+            run = start_grading(rag_run=rag_run, **asked)
             GRADES.drive(run)
         tell(self, run, run.grades.all(), "Grading", as_json=options["json"], rag_run=rag_run.pk)

@@ -20,7 +20,17 @@ PROFILES: Final = (STRICT, REFERENCE)
 # DREAM's 500; MARCUS's grader reasons first.
 _MAX_TOKENS: Final = {Harness.SHORT: 500, Harness.LONG: 2_000, Harness.CITED: 2_000}
 _WORD: Final = re.compile(r"(?<!\w)(True|False)(?!\w)")
-_NEGATED: Final = re.compile(r"\b(?:not|nor|never|neither)\W+$|n['’]t\W+$", re.IGNORECASE)
+_MARKS: Final = re.compile(r"[*_`\"“”]+")
+_SENTENCE_ENDS: Final = re.compile(r"[.!?;:]\s|\n\s*\n")
+# Where a reason begins, behind a verdict.
+_REASON: Final = re.compile(r"[^\w\s'’]|\b(?:because|since|as)\b|\n")
+_NO: Final = (
+    r"(?:\b(?:not|nor|never|neither|no|none|nothing|nobody|nowhere|cannot|without|hardly|scarcely"
+    r"|barely|rarely|seldom|wrong|incorrect|untrue|impossible|false|far from|anything but"
+    r"|(?:is|are|was|do|does|did|ca|could|wo|would|should)nt)\b|n['’]t\b)"
+)
+_NEGATION: Final = re.compile(_NO, re.IGNORECASE)
+_NEGATED: Final = re.compile(rf"{_NO}\W+$", re.IGNORECASE)
 _SCORE: Final = re.compile(
     r"[\s:*_]*([0-9]{1,3}(?:\.[0-9]+)?)[\s*_]*(?:(?:/|of|out of)\s*100|%)?[\s.*_]*"
 )
@@ -111,20 +121,33 @@ def read_grade(text: str, harness: Harness, profile: str = STRICT) -> float | No
 def _verdict(said: str, profile: str) -> float | None:
     """The word alone; else the one of both that stands in the reply, as it was asked for.
 
-    Both words, or a negated one, leave a doubt. The reference looks for "True" first, wherever it
-    stands, then for "False", and takes what is neither for False.
+    Both words, one in a sentence with a negation, and a question leave a doubt. The reference looks
+    for "True" first, wherever it stands, then for "False", and takes what is neither for False.
     """
     if profile == REFERENCE:
         return float(said == "True" or "True" in said)
     alone = said.strip(" \t\r\n.!\"'`*_").lower()
     if alone in ("true", "false"):
         return float(alone == "true")
-    found = list(_WORD.finditer(said))
+    plain = _MARKS.sub("", said)
+    found = list(_WORD.finditer(plain))
     if len({each[1] for each in found}) != 1:
         return None
-    if any(_NEGATED.search(said[: each.start()]) for each in found):
+    if any(_is_doubtful(plain[: each.start()], plain[each.end() :]) for each in found):
         return None
     return float(found[0][1] == "True")
+
+
+def _is_doubtful(before: str, after: str) -> bool:
+    """Whether a verdict is asked, or stands in a sentence that has a negation: before it anywhere,
+    behind it as far as no reason is given."""
+    sentence, rest = _SENTENCE_ENDS.split(before)[-1], _REASON.split(after, maxsplit=1)[0]
+    return bool(
+        _NEGATED.search(before)
+        or _NEGATION.search(sentence)
+        or _NEGATION.search(rest)
+        or after.lstrip().startswith("?")
+    )
 
 
 def _score(said: str, profile: str) -> float | None:

@@ -190,7 +190,7 @@ def test_answers_change_until_the_batch_is_handed_in_and_no_longer(world, batch)
     submit(world, batch)
     vote = Vote.objects.get(case=item.case)
     assert vote.label == 0
-    with pytest.raises(Refused, match="handed in"):
+    with pytest.raises(Refused, match="submitted"):
         give(world, item, 1)
     with pytest.raises(Refused, match="with its batch"):
         withdraw_vote(vote=vote, actor=batch.voter)

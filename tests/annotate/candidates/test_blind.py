@@ -77,6 +77,7 @@ def seen(world: World, who: str, make: Callable[[], None]) -> dict[tuple[str, st
     return in_a_world(look)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["voter", "both"])
 def test_a_voter_reads_the_same_whatever_agents_said_and_whether_it_is_audited(
     who: str, world: World
@@ -88,6 +89,7 @@ def test_a_voter_reads_the_same_whatever_agents_said_and_whether_it_is_audited(
         assert differences(yes, seen(world, who, other)) == []
 
 
+@pytest.mark.slow
 def test_the_comparison_can_fail(world: World) -> None:
     yes, no = (seen(world, "reader", lambda label=label: said(world, label)) for label in (1, 0))
     assert differences(yes, no)

@@ -53,6 +53,7 @@ def under_other_weights(desk, person):
     return in_a_world(look)
 
 
+@pytest.mark.slow
 def test_weights_cannot_be_seen_in_a_review_that_is_blind(desk):
     verbs.start_review(query=desk.query, reviewer=desk.reviewer)
     before = everything(desk, desk.reviewer)

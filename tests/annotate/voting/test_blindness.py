@@ -93,11 +93,31 @@ def test_votes_of_others_cannot_be_seen_after_ones_own(world, others):
         assert seen_after(world, world.voters[0], votes) == without, votes
 
 
+@pytest.mark.slow
 def test_own_vote_can_be_seen(world):
     """The comparison above can fail: what a voter may know does change the page."""
     before = seen_after(world, world.voters[0], [])
     cast_vote(case=world.cases[0], voter=world.voters[0], label=1)
     assert seen_after(world, world.voters[0], []) != before
+
+
+def record_after(world, person, label):
+    """What the record says of a vote on an open case, its time left out."""
+
+    def look():
+        cast_vote(case=world.cases[0], voter=world.voters[1], label=label, reason="unclear")
+        events = signed_in(person).get("/api/b/garden/events/").json()["results"]
+        return [{name: told for name, told in each.items() if name != "at"} for each in events]
+
+    return in_a_world(look)
+
+
+def test_the_record_says_to_no_admin_who_votes_what_others_said(world):
+    seen = [record_after(world, world.both, label) for label in (1, 0, None)]
+    assert "vote" in [each["verb"] for each in seen[0]]
+    assert seen[0] == seen[1] == seen[2]
+    # Who is admin alone reads it.
+    assert record_after(world, world.admin, 1) != record_after(world, world.admin, 0)
 
 
 def test_votes_are_shown_once_the_case_is_closed(world):

@@ -225,6 +225,7 @@ def test_an_edited_text_keeps_its_difference(query, page, aspect, expert) -> Non
     assert apply_edits(words, gold.passage.extra["edits"]) == gold.passage.text
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_edits_make_the_text_of_the_slice(piece: str, wanted: str) -> None:
     changes = collecting.edits(piece, wanted)

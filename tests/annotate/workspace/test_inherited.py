@@ -28,6 +28,7 @@ def test_gold_passages_of_aspects_are_read_through_the_crosswalk() -> None:
     assert gold_in(run.source)[0] == {aspect.pk: [ferns.pk, menu.pk]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_loaded", [False, True], ids=["passages alone", "page loaded"])
 @pytest.mark.parametrize(
     "options", [{}, {"preset": "marcus_s"}, {"options": {"single_span": True}}]

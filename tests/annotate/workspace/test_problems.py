@@ -95,7 +95,7 @@ def test_a_problem_that_does_not_fit_is_refused(world, expert, problem, is_passa
 
 
 def test_only_old_gold_is_tagged_and_only_by_annotators(world, expert):
-    with pytest.raises(Refused, match="old gold"):
+    with pytest.raises(Refused, match="original gold"):
         problems.tag_problem(
             query=world.query, passage=world.passage, problem="structural_noise", actor=expert
         )

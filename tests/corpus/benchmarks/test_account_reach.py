@@ -42,22 +42,28 @@ def with_password(user: User) -> User:
     return user
 
 
-def test_account_of_another_benchmark_without_password_is_refused(here, there) -> None:
-    add(here)
-    with pytest.raises(Refused, match="no password yet: ask them to choose one") as refusal:
-        add(there)
-    assert refusal.value.field == "username"
-    assert Membership.objects.count() == 1
+def test_account_of_another_benchmark_joins_once_it_has_a_password(here, there) -> None:
+    """Who made its link could answer in its place; and the link stays the person's way in."""
+    member, link = add(here)
+    invitation, token = add(there)
+    assert (invitation.user, token) == (member.user, "")
+    with pytest.raises(Refused, match="Choose a password under Account first"):
+        people.accept_invitation(invitation=invitation, actor=member.user)
+    assert used_by(link) == member.user
+    joined = people.accept_invitation(invitation=invitation, actor=with_password(member.user))
+    assert joined.benchmark == there
 
 
-def test_refusal_stands_at_the_name_in_the_form(here, there) -> None:
-    add(here)
-    client = Client()
-    client.force_login(make_member(there, "boss", "admin"))
+def test_who_has_no_password_is_led_to_it_by_the_invitation(here, there) -> None:
+    user = add(here)[0].user
+    admin, mine = Client(), Client()
+    admin.force_login(make_member(there, "boss", "admin"))
+    mine.force_login(user)
     posted = {"username": "annotator-9", "roles": ["annotator"]}
-    response = client.post(reverse("people", args=["there"]), posted)
-    assert response.status_code == 422
-    assert "then add them" in str(response.context["form"].errors["username"])
+    assert admin.post(reverse("people", args=["there"]), posted).status_code == 302
+    home = one_line(mine.get(reverse("corpus-home")))
+    assert "Choose a password to join" in home
+    assert "Join<" not in home
 
 
 def test_account_with_a_password_is_asked_and_gets_no_link(here, there) -> None:
@@ -103,10 +109,9 @@ def test_joining_another_benchmark_ends_links_that_lie_about(here, there) -> Non
     assert use_link(token) is None
 
 
-def test_account_that_no_benchmark_made_is_refused(here) -> None:
-    make_user("known")
-    with pytest.raises(Refused, match="no password yet"):
-        add(here, "known")
+def test_account_that_no_benchmark_made_is_asked(here) -> None:
+    user = make_user("known")
+    assert add(here, "known")[0] == Invitation.objects.get(user=user)
 
 
 def test_person_who_left_comes_back_with_a_fresh_link(here) -> None:
@@ -121,8 +126,8 @@ def test_person_who_left_another_benchmark_is_out_of_reach(here, there) -> None:
     """Their account holds what they did there."""
     first, _ = add(here)
     people.remove_person(membership=first, actor=None)
-    with pytest.raises(Refused):
-        add(there)
+    assert add(there)[1] == ""
+    assert not Membership.objects.exists()
 
 
 @pytest.mark.parametrize("reach", ["staff", "superuser", "password", "elsewhere", "not made here"])

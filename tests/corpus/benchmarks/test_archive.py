@@ -117,6 +117,7 @@ def test_every_kind_that_leads_to_a_benchmark_belongs_to_it(benchmark: Benchmark
         assert kind in own or not leads, kind
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_deleting_one_leaves_every_row_of_others(tmp_path: Path) -> None:
     people = make_everything(tmp_path).people

@@ -3,13 +3,16 @@
 import json
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
 from corpus.benchmarks import services as people
 from corpus.models import Membership
+from kit.account import people as accounts
 from kit.models import Event
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 from tests.markup import one_line
@@ -58,6 +61,99 @@ def test_the_api_says_the_same(admin_client: Client) -> None:
     assert [(each["actor"], each["verb"]) for each in found["results"]] == [("admin", "add person")]
     assert found["results"][0]["data"]["roles"] == ["annotator"]
     assert admin_client.get("/api/b/demo/events/?about=weather").status_code == 400
+
+
+PARTS = ["votes", "audits", "reviews", "panels", "exams", "answers", "merges"]
+
+
+def say(part: str, actor: User | None) -> None:
+    told = {"verb": f"say {part}", "target_type": "annotate.vote", "target_id": "1"}
+    Event.objects.create(scope=f"demo#{part}", actor=actor, data={"label": "one-secret"}, **told)
+
+
+def everything(client: Client, part: str) -> list[dict[str, Any]]:
+    """What the three ways say of the events of one part."""
+    page = one_line(client.get(f"/b/demo/record/?q=say+{part}"))
+    found = client.get(f"/api/b/demo/events/?q=say+{part}").json()["results"]
+    file = b"".join(client.get("/b/demo/record/file/").streaming_content)  # type: ignore[attr-defined]
+    lines = [json.loads(line) for line in file.splitlines()]
+    lines = [line for line in lines if line.get("verb") == f"say {part}"]
+    assert page.count(f"say {part}</td>") == len(found) == len(lines)
+    assert page.count("one-secret") == str(found).count("one-secret")
+    assert [each["data"] for each in found] == [each["data"] for each in reversed(lines)]
+    return [each["data"] for each in lines]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_people_decide_is_in_the_record(admin_client: Client, part: str) -> None:
+    say(part, User.objects.get(username="bo"))
+    assert everything(admin_client, part) == [{"label": "one-secret"}]
+
+
+@pytest.mark.parametrize("role", ["annotator", "reviewer"])
+@pytest.mark.parametrize("part", PARTS)
+def test_who_judges_too_learns_that_others_judged_and_not_what(
+    admin_client: Client, part: str, role: str
+) -> None:
+    admin = User.objects.get(username="admin")
+    Membership.objects.filter(user=admin).update(roles=["admin", role])
+    for actor in (User.objects.get(username="bo"), None, admin):
+        say(part, actor)
+    kept_back = {"kept_back": "judged blind"}
+    assert everything(admin_client, part) == [kept_back, kept_back, {"label": "one-secret"}]
+    # What is not judged blind stays as it was.
+    people = admin_client.get("/api/b/demo/events/?about=people").json()["results"]
+    assert people[0]["data"]["roles"] == ["annotator"]
+
+
+def test_another_benchmark_whose_name_begins_alike_is_no_part(admin_client: Client) -> None:
+    told = {"verb": "elsewhere", "target_type": "annotate.vote", "target_id": "1"}
+    for scope in ("demo-2", "demo-2#votes", "other#votes", ""):
+        Event.objects.create(scope=scope, **told)
+    assert admin_client.get("/api/b/demo/events/?q=elsewhere").json()["results"] == []
+
+
+@pytest.fixture
+def staff() -> Client:
+    """A member of staff at a site with an account that was deactivated and one made as usual."""
+    root = User.objects.create_superuser("root")
+    people.add_person(benchmark=make_benchmark(), username="bo", roles=["reviewer"], actor=None)
+    accounts.deactivate(person=User.objects.get(username="bo"), actor=root)
+    client = Client()
+    client.force_login(root)
+    return client
+
+
+def test_the_site_has_a_record_for_staff(staff: Client) -> None:
+    page = one_line(
+        staff.get("/record/?about=people&by=" + str(User.objects.get(username="root").pk))
+    )
+    assert '<td data-label="Who">root</td><td data-label="What">deactivate account</td>' in page
+    assert "add person" not in page
+    found = staff.get("/api/events/?q=deactivate").json()["results"]
+    assert [(each["actor"], each["verb"]) for each in found] == [("root", "deactivate account")]
+    assert staff.get("/api/events/?by=12345").status_code == 400
+
+
+@pytest.mark.parametrize("address", ["/record/file/", "/api/events/file/"])
+def test_the_record_of_the_site_is_a_file_that_is_verified(
+    staff: Client, address: str, tmp_path: Path
+) -> None:
+    answer = staff.get(address)
+    assert answer["Content-Disposition"] == 'attachment; filename="site-events.jsonl"'
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"".join(answer.streaming_content))  # type: ignore[attr-defined]
+    verbs = [json.loads(line).get("verb") for line in path.read_text().splitlines()]
+    assert "deactivate account" in verbs
+    assert "add person" not in verbs
+    call_command("verify_events", str(path), stdout=StringIO())
+
+
+@pytest.mark.parametrize(
+    "address", ["/record/", "/record/file/", "/api/events/", "/api/events/file/"]
+)
+def test_an_admin_who_is_no_staff_does_not_see_it(admin_client: Client, address: str) -> None:
+    assert admin_client.get(address).status_code == 403
 
 
 @pytest.mark.parametrize("address", ["/b/demo/record/file/", "/api/b/demo/events/file/"])

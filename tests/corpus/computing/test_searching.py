@@ -67,6 +67,7 @@ def test_excluded_ids_are_left_out_before_the_list_is_cut(benchmark) -> None:
     assert opened.texts(["mulch", "none"]) == {"mulch": TEXTS["mulch"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["bm25", "embeddings"])
 def test_many_callers_share_an_index_and_get_what_one_gets(benchmark, method) -> None:
     words = ["soil", "moths", "lamps", "shade soil"]

@@ -64,7 +64,7 @@ def test_upload_is_queued_kept_apart_and_loads(client, benchmark, tmp_path, sett
     load(run)
     assert Query.objects.get().domain.name == "biology"
     page = one_line(client.get(response.url))
-    assert "What came in" in page
+    assert "What was imported" in page
     assert "gold passages without text" in page
 
 
@@ -113,7 +113,7 @@ def test_problems_are_shown_with_their_place(client, benchmark, tmp_path) -> Non
     page = one_line(client.get(reverse("import-run", args=["light", run.pk])))
     for shown in ("biology.jsonl", '<td class="n" data-label="Line">2</td>', "query", "missing"):
         assert shown in page
-    assert "What came in" not in page
+    assert "What was imported" not in page
 
 
 def test_texts_of_a_file_are_shown_as_text(client, benchmark, tmp_path) -> None:
@@ -135,7 +135,7 @@ def test_progress_polls_and_ends_with_the_result(client, benchmark, tmp_path) ->
     load(run)
     over = client.get(url, **HTMX)
     assert over.status_code == 286
-    assert "What came in" in one_line(over)
+    assert "What was imported" in one_line(over)
 
 
 def test_cancel_keeps_nothing_and_cannot_be_done_twice(client, admin, benchmark, tmp_path) -> None:

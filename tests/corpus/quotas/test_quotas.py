@@ -126,6 +126,7 @@ def worked_elsewhere(run: DebateRun) -> str:
         connection.close()
 
 
+@pytest.mark.slow
 @database
 def test_runs_share_the_calls_and_the_money(benchmark, admin, settings, tmp_path, monkeypatch):
     monkeypatch.setattr("llm.pump.GROUP_SECONDS", 0.01)
@@ -191,6 +192,7 @@ def test_staff_set_it_on_screen_and_by_script(benchmark, admin) -> None:
         call_command("quota", "demo", "--usd", "much", stdout=said)
 
 
+@pytest.mark.slow
 @database
 def test_calls_of_a_month_and_in_flight_are_limited_over_all_runs(
     benchmark, settings, tmp_path, monkeypatch

@@ -51,6 +51,7 @@ def times(stub) -> Counter[str]:
     return Counter(json.dumps(body["messages"]) for body in stub.asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [(1, 2), (2, 1)])
 def test_a_killed_expansion_asks_nothing_twice_and_ends_the_same(
     room, settings, monkeypatch, steps

@@ -76,8 +76,8 @@ def test_forecast_comes_before_the_start(client, pool) -> None:
     assert told.status_code == 200
     assert not DebateRun.objects.exists()
     page = text(told)
-    assert "What it will take" in page
-    assert page.index("What it will take") < page.index("Start the run")
+    assert "Forecast</h2>" in page
+    assert page.index("Forecast</h2>") < page.index("Start the run")
     response = client.post(URL, form | {"intent": "start", "seen": told.context["plan"].digest})
     run = DebateRun.objects.get()
     assert (response.status_code, response.url) == (302, f"/b/demo/debates/{run.pk}/")
@@ -131,7 +131,7 @@ def test_a_changed_setting_brings_the_forecast_alone_and_never_starts(client, po
     assert "the budget of 5.00 $ should be enough" in part
     assert "<h1>" not in part
     seen = {"intent": "start", "seen": client.post(URL, form).context["plan"].digest}
-    assert "What it will take" in told(form | seen)
+    assert "Forecast</h2>" in told(form | seen)
     wrong = told(form | {"rounds": "6"})
     assert "Maximum rounds: Ensure this value is less than or equal to 5." in wrong
     assert not DebateRun.objects.exists()

@@ -124,6 +124,7 @@ def test_an_agent_that_decides_itself_searches_up_to_the_limit(place, url) -> No
     assert (found.answered, found.failed, found.rounds.value, found.usd.value) == (2, 0, 1.0, None)
 
 
+@pytest.mark.slow
 def test_three_doors_give_the_same_bytes(place, url, settings) -> None:
     # One passage is longer than a snippet, one is excluded, one word needs escapes.
     room = place.room
@@ -179,6 +180,7 @@ def test_three_doors_give_the_same_bytes(place, url, settings) -> None:
     assert kept[0] * 2 == kept[2]
 
 
+@pytest.mark.slow
 def test_an_mcp_client_is_told_the_tools_and_carries_a_query_through(place, url) -> None:
     with guests_of(place, url, rounds=1) as (run, guest, other):
         tools, task, found, early, given = guest.over_mcp(
@@ -252,6 +254,7 @@ def test_new_tokens_end_old_ones_and_revoked_ones_open_nothing(place, url) -> No
             verb(run=run, actor=None)
 
 
+@pytest.mark.slow
 def test_calls_at_once_do_not_pass_the_limit(place, url) -> None:
     with guests_of(place, url, max_iterations=3) as (run, guest, _), ThreadPoolExecutor(8) as many:
         got = list(many.map(lambda n: guest.post("search", {"query": f"light {n}"}), range(8)))
@@ -266,6 +269,7 @@ def test_calls_at_once_do_not_pass_the_limit(place, url) -> None:
     assert (len(item.answers), run.done, run.status) == (1, 1, "running")
 
 
+@pytest.mark.slow
 def test_the_last_answers_at_once_end_the_run_once(place, url) -> None:
     with guests_of(place, url, repetitions=4) as (run, _, _), ThreadPoolExecutor(8) as many:
         guests = [Guest(url, each["token"]) for each in issue_tokens(run=run, actor=None)]
@@ -318,6 +322,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.slow
 def test_hostile_bodies_are_refused_and_cost_no_call(place, url) -> None:
     with guests_of(place, url) as (_, guest, _):
         for tool, body, status in HOSTILE:
@@ -469,6 +474,7 @@ def test_what_cannot_be_opened_is_refused(place) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [None, 2])
 def test_the_example_of_the_docs_answers_every_query(
     rounds, place, url, tmp_path, monkeypatch

@@ -33,10 +33,12 @@ def drawn(place: Place, *runs, **options):
 
 
 def told_apart(run: AgentRun) -> AgentRun:
-    """The practice model answers alike in all rounds; here each round has words of its own."""
+    """The practice model answers alike throughout; here each round has words of its own, and each
+    further repetition."""
     for item in run.items.all():
         item.answers = [
-            each | {"text": f"{each['text']} {each['round']}."} for each in item.answers
+            each | {"text": f"{each['text']} {each['round']}.{item.repetition or ''}"}
+            for each in item.answers
         ]
         item.save()
     return run
@@ -132,6 +134,26 @@ def test_the_judges_mean_is_corrected_by_the_sample(place) -> None:
     completeness = next(each for each in table.rows if each[1].value == "completeness")
     assert completeness[6].value == pytest.approx(3.0)
     assert completeness[6].low is None  # people never differ among themselves: nothing to go by
+
+
+def test_a_judge_is_corrected_by_strata_of_its_scores_where_people_gave_enough(place) -> None:
+    run = told_apart(place.run(rounds=3, repetitions=8))
+    judge = judged(place, run)
+    drawn(place, run, size=20, people=1)
+    judge.verdicts.update(state="judged", quality=4, completeness=4, scores={})
+    # The judge says 1 where people say 1 and 2 by turns, 5 where they say 2 and 3, else 4.
+    answers = list(GradedAnswer.objects.order_by("pk"))
+    for place_of, answer in enumerate(answers):
+        said, people = (1, 1 + place_of % 2) if place_of < 10 else (5, 2 + place_of % 2)
+        say(judge, answer, 1.0, said)
+        score(place, place.room.author, answer, 0.5, people)
+    size = judge.verdicts.count()
+    assert (size, len(answers)) == (48, 20)
+    table = corrected_table([run], judge)
+    row = next(each for each in table.rows if each[1].value == "quality")
+    # Ten of 48 have 1 from the judge and 1.5 from people; the others 5, or 4, and 2.5. Along a line
+    # it would be 2 + .25 ((10 + 28 * 4 + 50) / 48 - 3) = 2.15.
+    assert row[6].value == pytest.approx((10 * 1.5 + 38 * 2.5) / 48)
 
 
 def test_what_the_judge_has_not_judged_is_counted_and_left_out(place) -> None:

@@ -29,6 +29,7 @@ from corpus.models import (
 )
 from corpus.versions.services import stored
 from evaluation.chain import services as verbs
+from evaluation.chain.effects import effect_chart, effect_table
 from evaluation.chain.here import Here
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.steps import KINDS
@@ -399,6 +400,51 @@ def test_figures_are_those_of_scores_begun_after_the_step(benchmark) -> None:
     ScoreSheet.objects.filter(pk=own.pk).update(status=RunStatus.FAILED)
     chain = drive(chain)
     assert (chain.status, chain.steps.get().figures) == ("done", {})
+
+
+def stepped(*steps: tuple[str, dict[str, float], str]) -> list[ChainStep]:
+    return [
+        ChainStep(number=number, do=do, figures=figures, spent_usd=Decimal(usd), state="done")
+        for number, (do, figures, usd) in enumerate(steps, start=1)
+    ]
+
+
+def test_effects_tell_what_each_step_changed_and_what_a_dollar_bought() -> None:
+    steps = stepped(
+        ("clean", {}, "0"),
+        ("systems", {"nDCG@10": 0.5, "hole@10": 0.0}, "0"),
+        ("debate", {"nDCG@10": 0.3, "hole@10": 0.2}, "4"),
+        ("people", {}, "0"),
+        ("judge", {"nDCG@10": 0.35, "hole@10": 0.2, "completeness": 4.0}, "1"),
+    )
+    table = effect_table(steps)
+    found = {head: [row[place].value for row in table.rows]
+             for place, head in enumerate(table.header)}  # fmt: skip
+    assert found["change of nDCG@10"] == [
+        *(None, None, pytest.approx(-0.2), None, pytest.approx(0.05))
+    ]
+    assert found["change of nDCG@10 per dollar"][2:] == [
+        *(pytest.approx(-0.05), None, pytest.approx(0.05))
+    ]
+    assert found["change of hole@10 per dollar"][2] == pytest.approx(0.05)
+    # Completeness came with the last step: it changed nothing yet.
+    assert "change of completeness" not in found
+    assert (found["completeness"][-1], found["spent"]) == (4.0, [0, 0, 4, 0, 1])
+    assert [row[0].value for row in table.rows][2] == "3. debate"
+
+
+def test_the_picture_of_effects_has_the_money_beside_the_measures() -> None:
+    steps = stepped(
+        ("systems", {"nDCG@10": 0.5}, "0"),
+        ("debate", {"nDCG@10": 0.3}, "4"),
+        ("judge", {"nDCG@10": 0.3, "completeness": 4.0}, "1"),
+    )
+    drawn = str(effect_chart(steps))
+    assert "completeness: 0.800" in drawn
+    assert "spent, of 5.00 $: 0.800" in drawn
+    assert "spent, of 5.00 $: 1.000" in drawn
+    assert "spent" not in str(effect_chart(stepped(("systems", {"nDCG@10": 0.5}, "0"))))
+    assert effect_chart(stepped(("clean", {}, "0"))) is None
 
 
 def test_verdicts_of_earlier_agents_are_not_those_of_later_ones(benchmark) -> None:

@@ -11,6 +11,7 @@ from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel
 from annotate.support.services import record_support
 from corpus.judgments.services import record_judgment
 from corpus.models import Passage, Pool, PoolEntry
+from evaluation.chain.effects import measured
 from evaluation.holes.next_labels import chances, next_labels, pool_next
 from evaluation.holes.tables import aspect_tables, growth_table
 from evaluation.scores import sheets
@@ -80,6 +81,22 @@ def test_machine_gold_counts_in_measures_of_aspects_alone(garden) -> None:
     board = sheet.boards["views"]["refined"]
     assert [row["mean"] for row in board["hole@10"]] == [0.0, 0.0]
     assert board["aspect_recall@25"][0]["mean"] == pytest.approx(0.25)
+
+
+def test_what_a_debate_on_aspects_found_is_an_effect_of_its_step(garden) -> None:
+    support = SupportLabel.objects.get()
+    SupportLabel.objects.all().delete()
+    before = measured(scored(garden), {})
+    support.save()
+    sheet = scored(garden)
+    after = measured(sheet, {})
+    # Of two systems one has "near" in its first ten.
+    assert {name: value - before[name] for name, value in after.items()} == pytest.approx(
+        {"nDCG@10": 0, "alpha_nDCG@25": 0, "hole@10": 0, "aspect_hole@10": 0.75 / 20,
+         "new_aspect@10": 0.75 / 2}
+    )  # fmt: skip
+    own = garden.retrieval_runs.get(name="one").pk
+    assert measured(sheet, {"systems": [own]})["new_aspect@10"] == pytest.approx(0.75)
 
 
 def test_a_sheet_tells_that_labels_of_the_practice_model_count(garden) -> None:

@@ -13,7 +13,15 @@ from django.utils import timezone
 
 from annotate.models import AnswerGrade, EscalationCase, GradedAnswer
 from corpus.judgments.services import record_judgment
-from corpus.models import PoolEntry, RerankRun, Source
+from corpus.models import (
+    ExpansionRun,
+    PoolEntry,
+    QuerySource,
+    RerankRun,
+    RetrievalRun,
+    RunComputation,
+    Source,
+)
 from debate.audits.services import draw_sample
 from debate.models import Debate, DebateRun
 from evaluation.agents.models import JudgeRun
@@ -27,6 +35,7 @@ from evaluation.judges.orders import (
     orders_of,
     without_family,
 )
+from evaluation.models import SupportRun, SupportSet
 from evaluation.rag.models import RagRun
 from evaluation.releases.families import family_of, shared_families
 from evaluation.releases.findings import family_fault
@@ -251,6 +260,54 @@ def test_shared_families_are_named_in_the_release_and_ranked_without(world) -> N
     run.practice = True
     run.save()
     assert shared_families(world.benchmark) == {}
+
+
+def test_what_is_made_of_a_reranking_shares_its_family(world) -> None:
+    shared(world)
+    query = world.benchmark.domains.get(name="biology").queries.get(qid="asked")
+    runs = {run.name: run for run in world.benchmark.retrieval_runs.all()}
+
+    def made(name: str) -> RetrievalRun:
+        return make_ranking(query, "known", "hole", name=name).run
+
+    def rerank(name: str, model: str, source: RetrievalRun, second=None) -> RetrievalRun:
+        return RerankRun.objects.create(
+            benchmark=world.benchmark, name=name, method="merge" if second else "listwise",
+            source=source, second=second, run=made(name), model=model, status="done",
+        ).run  # fmt: skip
+
+    merge = rerank("merge", "", runs["dense"], runs["reranked"])
+    rerank("on top", "llama-3", merge)
+    expansion = ExpansionRun.objects.create(
+        benchmark=world.benchmark, name="worded", method="qexpand", endpoint="e",
+        model="qwen3-32b", status="done",
+    )  # fmt: skip
+    source = QuerySource.objects.create(benchmark=world.benchmark, name="worded", digest="d")
+    expansion.report = {"rounds": [{"round": 1, "source": source.pk, "run": None}]}
+    expansion.save()
+    for name, config in (
+        ("worded", {"queries": source.pk}),
+        ("hybrid", {"runs": [merge.pk, runs["dense"].pk]}),
+        ("apart", {"runs": [runs["dense"].pk, runs["lexical"].pk]}),
+    ):
+        RunComputation.objects.create(
+            benchmark=world.benchmark, name=name, method="x", config=config, run=made(name)
+        )
+    rows = without_family(world.benchmark).rows
+    related = {row[0].value for row in rows if row[1].value == "yes"}
+    assert related == {"reranked", "merge", "on top", "worded", "hybrid"}
+    assert {row[0].value for row in rows} - related == {"dense", "lexical", "apart"}
+    assert shared_families(world.benchmark)["qwen"]["words queries"] == ["qwen3-32b"]
+
+
+def test_judges_of_citations_decide_on_what_their_family_wrote(world) -> None:
+    answers = SupportSet.objects.create(benchmark=world.benchmark, kind="import", name="answers")
+    asked = {"benchmark": world.benchmark, "endpoint": "e", "model": "qwen3-32b"}
+    SupportRun.objects.create(support_set=answers, config={}, **asked)
+    RagRun.objects.create(name="rag", harness="cited", config=CONFIG, **asked)
+    assert shared_families(world.benchmark) == {
+        "qwen": {"answers": ["qwen3-32b"], "judges answers": ["qwen3-32b"]}
+    }
 
 
 def test_orders_are_compared_with_and_without_systems_of_a_judges_family() -> None:

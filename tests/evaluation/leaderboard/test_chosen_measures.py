@@ -173,7 +173,13 @@ def test_before_and_after_under_a_chosen_measure(admin, ranked) -> None:
     score(ranked.benchmark, profile="trec_eval")
     assert "Rprec of" in one_line(admin.get(url, asked))
     score(ranked.benchmark, **asked)
-    assert admin.get(url, asked).context["found"].metric == "Rprec"
+    page = admin.get(url, asked)
+    assert page.context["found"].metric == "Rprec"
+    summary = page.context["found"].summary
+    assert summary == (
+        "Of 2 systems, 1 higher after (interval above 0: 1), 1 lower after (interval below 0: 1)."
+    )
+    assert summary in one_line(page)
     api = admin.get(reverse("api-leaderboard-versions", args=["garden"]), asked)
     assert api.json()[0]["title"] == "Rprec, before and after"
 

@@ -33,7 +33,7 @@ from evaluation.scores.services import GoldView
 from kit.errors import Refused
 from llm import endpoints
 from tests.evaluation.conftest import label, scores_of
-from tests.factories import make_benchmark, make_member, make_ranking
+from tests.factories import make_benchmark, make_member, make_query, make_ranking
 from tests.markup import one_line
 
 
@@ -201,6 +201,17 @@ def test_compare_is_paired_and_counts_who_wins(ranked) -> None:
     assert (alone["queries"], alone["left_out"]) == (1, 1)
     with pytest.raises(Refused):
         leaderboard.compare(sheet, run("bm25"), run("half"), metric="nDCG@11", view="base")
+
+
+def test_compared_means_are_of_the_kind_that_their_difference_is(ranked) -> None:
+    # A second query of biology: 1 and 0. By queries bm25 leads by 1/2, by domains by 3/8.
+    second = make_query(ranked.benchmark, "8", "biology")
+    label(second, ranked.passages["b0"], 1, Source.HUMAN)
+    make_ranking(second, "b0", name="bm25")
+    make_ranking(second, "b3", name="dense")
+    sheet = score(ranked.benchmark)
+    found = leaderboard.compare(sheet, run("bm25"), run("dense"), metric="recall@10", view="expert")
+    assert found["first_mean"] - found["second_mean"] == found["difference"].value == 0.375
 
 
 def test_drill_shows_labels_aspects_and_what_is_missing(ranked) -> None:
@@ -380,7 +391,13 @@ def test_drill_down_by_page(admin, ranked) -> None:
     assert 'class="badge n2" title="supports aspect 2">2</span>' in page
     url = f"/b/garden/leaderboard/compare/?a={bm25.pk}&b={dense.pk}&metric=recall@10&view=expert"
     page = one_line(admin.get(url))
-    assert "1 higher, 1 equal, 0 lower" in page
+    heads = ("difference", "p, randomisation", "queries", "higher", "equal", "lower")
+    shown = [page.split(f'data-label="{head}">')[1].split("<")[0].strip() for head in heads]
+    assert shown == ["+25.0", "1.0000", "2", "1", "1", "0"]
+    assert (
+        "bm25 is 25.00 points above dense over 2 queries (95 % interval of the difference" in page
+    )
+    assert "randomisation, p = 1.0000)." in page
     assert "One point for each of 2: 0 above the diagonal, where dense is higher, 1 below" in page
     rows = b"".join(admin.get(url.replace("compare/", "compare/queries.csv")).streaming_content)
     assert rows.decode().splitlines()[:2] == [

@@ -63,11 +63,12 @@ class Sheets:
         )  # fmt: skip
         return self.source("run", name, correct, version=version, retrieval_run=ranked)
 
-    def graded(self, model: str, values: Mapping[RagSource, Values]) -> GradeRun:
+    def graded(self, model: str, values: Mapping[RagSource, Values], **config: str) -> GradeRun:
         """A grading with these values of each source."""
         return GradeRun.objects.create(
-            benchmark=self.benchmark, rag_run=self.run, config=GRADER, endpoint="e", model=model,
-            status="done", sheet={str(source.pk): given for source, given in values.items()},
+            benchmark=self.benchmark, rag_run=self.run, config=GRADER | config, endpoint="e",
+            model=model, status="done",
+            sheet={str(source.pk): given for source, given in values.items()},
         )  # fmt: skip
 
     def answer(self, source: RagSource) -> None:

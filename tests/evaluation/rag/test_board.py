@@ -1,5 +1,6 @@
 """Boards of known numbers: RAGAlign with its cells, correlations, uplift, gains, agreement."""
 
+import numpy as np
 import pytest
 from django.db import connection
 from django.utils import timezone
@@ -123,6 +124,10 @@ def test_the_gain_over_no_retrieval_is_paired(sheets) -> None:
     assert gain.low is not None
     assert gain.low > 0
     assert cells(table, "no retrieval")["over no retrieval"] is None
+    assert table.summary == (
+        "bm25 has the highest accuracy of 1 systems: 0.750. The interval of the gain over no "
+        "retrieval lies above 0 for 1."
+    )
 
 
 def test_what_cannot_be_read_is_left_out_and_counted_with_both_bounds(sheets) -> None:
@@ -137,6 +142,25 @@ def test_what_cannot_be_read_is_left_out_and_counted_with_both_bounds(sheets) ->
         0.375,
         0.625,
     )
+
+
+def test_one_models_replies_read_twice_are_one_voice(sheets) -> None:
+    source, other = (sheets.system(name, G, scores(R)) for name in ("bm25", "dense"))
+    sheets.graded("one", {source: [1, 1, 0, 0, None, 1, 0, 0]})
+    assert "graders" not in named(sheets, "together")
+    sheets.graded("one", {source: [1] * 8, other: [1] * 8}, profile="reference")
+    board = board_of(sheets.run)
+    assert len(board.graders) == 2
+    assert "graders" not in named(sheets, "together")
+    # Each system by what was read strictly, else by the reference.
+    assert cells(named(sheets, "together")["generation"], "bm25")["left out"] == 1
+    assert cells(named(sheets, "together")["generation"], "dense")["majority of graders"] == 1
+    sheets.graded("two", {source: [0] * 8})
+    together = board_of(sheets.run).outcomes["together"][0]
+    # Each says one thing of an answer: where they differ there is no majority.
+    assert np.isnan(together).tolist() == [True, True, False, False, False, True, False, False]
+    agreed = cells(named(sheets, "together")["graders"], "percent agreement")
+    assert (agreed["value"], agreed["answers"], agreed["graders"]) == (4 / 7, 7, 2)
 
 
 def test_several_graders_have_a_majority_and_an_agreement(sheets) -> None:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from evaluation.judges.cards import cards_of
 from evaluation.rag.grading import forecast, retry_failed, start_grading
 from evaluation.rag.models import GradeRun, GradeState, RagRun
 from evaluation.tasks import GRADES
@@ -116,6 +117,29 @@ def test_a_grading_that_is_killed_goes_on_and_asks_nothing_twice(place, settings
     assert Call.objects.filter(account=found.account).count() == 2
 
 
+def test_another_replicate_asks_again_and_its_card_says_what_changed(place, settings) -> None:
+    run = place.run(runs=[place.good], baselines=False)
+    with answering(settings, "True", "True", "False", "True") as stub:
+
+        def grading(**options) -> list[float | None]:
+            endpoint = endpoints.for_role("grader")
+            found = start_grading(
+                rag_run=run, endpoint=endpoint, actor=None, claimed=True, **options
+            )
+            GRADES.drive(found)
+            return list(found.grades.order_by("pk").values_list("value", flat=True))
+
+        assert grading() == [1.0, 1.0]
+        assert grading() == [1.0, 1.0]
+        (card,) = cards_of(run.benchmark)
+        # What the ledger tells again was not said again.
+        assert (len(stub.asked), card.again.n) == (2, 0)
+        assert sorted(grading(replicate=1)) == [0.0, 1.0]
+        assert len(stub.asked) == 4
+    (card,) = cards_of(run.benchmark)
+    assert (card.again.hits, card.again.n) == (1, 2)
+
+
 def test_what_cannot_be_is_refused(place) -> None:
     with endpoints.practice_if_unconfigured("answerer") as endpoint:
         run = place.start(endpoint, claimed=False)
@@ -123,6 +147,7 @@ def test_what_cannot_be_is_refused(place) -> None:
             start_grading(rag_run=run, endpoint=endpoint, actor=None)
         for options, field in (
             ({"profile": "paper"}, "profile"),
+            ({"replicate": -1}, "replicate"),
             ({"temperature": -1.0}, "temperature"),
             ({"reasoning_effort": "much"}, "reasoning_effort"),
         ):

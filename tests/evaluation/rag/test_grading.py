@@ -57,6 +57,17 @@ def test_a_prompt_holds_its_rules(role, rules) -> None:
         ("False. The true one is another.", 0, 0),
         ("Not True", None, 1),
         ("It isn't True.", None, 1),
+        ("It cannot be True.", None, 1),
+        ("I would never say True", None, 1),
+        ("It is not at all True", None, 1),
+        ("I don’t think, on the whole, that this is True", None, 1),
+        ("Nothing in it is False", None, 0),
+        ("True is not what I would say.", None, 1),
+        ("Is it True? Hardly.", None, 1),
+        ("It does not name the year: False", 0, 0),  # behind a colon a sentence begins
+        ("It lacks what was not to be left out:\n**False**", 0, 0),
+        ("False, since it does not name the year.", 0, 0),
+        ("True because nothing is missing", 1, 1),
         ("Falsehoods and Truest words", None, 1),
         ("It is true that nothing fits.", None, 0),
         ("Yes", None, 0),
@@ -119,6 +130,22 @@ def test_a_score_outside_of_0_to_100_gives_none(number, before) -> None:
     assert read_grade(f"REASON: {before}\nSCORE: {number}", LONG) is None
 
 
+NEGATED = [
+    "It is not {1} {0} .",
+    "It is NOT {0}",
+    "It cannot {1} be {0}",
+    "I would never {1} say {0}",
+    "It isn't {1} {0}",
+    "I do not, {1}, think it **{0}**",
+    "Nobody {1} says {0}",
+    "hardly {1} {0}.",
+    "Wrong {1} to call it {0}",
+    "{0} is not what it is",
+    "{0} it isn’t",
+    "Is it {1} {0}?",
+]
+
+
 def malformed(rng: random.Random) -> tuple[str, Harness]:
     """A reply that says nothing, both, the opposite, or a number that is no score."""
     words = "".join(rng.choices(string.printable, k=rng.randrange(40)))
@@ -130,10 +157,8 @@ def malformed(rng: random.Random) -> tuple[str, Harness]:
         first, second = rng.sample(["True", "False"], 2)
         return f"{words} {first} {second}", SHORT
     if kind == 2:
-        return (
-            f"It is {rng.choice(['not', 'never', 'NOT'])} {rng.choice(['True', 'False'])} .",
-            SHORT,
-        )
+        between = "".join(rng.choices(string.ascii_lowercase + "  ,", k=rng.randrange(30)))
+        return rng.choice(NEGATED).format(rng.choice(["True", "False"]), between), SHORT
     if kind == 3:
         return f"SCORE: {rng.choice([-1, 1]) * rng.uniform(100.001, 1e9):.3f}", LONG
     return f"SCORE: {rng.randrange(101)} {rng.choice('abcxyz')}{rng.randrange(9)}", LONG

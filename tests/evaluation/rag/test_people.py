@@ -147,23 +147,27 @@ def test_the_card_of_a_grader_stands_on_people(sheets) -> None:
 LONG = [80, 60, 40, 20, 60, 40, 0, 0]
 
 
-@pytest.fixture
-def essays() -> Sheets:
-    """The same of long answers, which a teacher gave points."""
-    sheets = Sheets(8, harness="long")
-    source = sheets.source("run", "bm25", [None] * 8)
+def make_essays(points: list[int], *, silent: int = 0) -> Sheets:
+    """One system's long answers, which a teacher gave points; the last so many say nothing."""
+    sheets = Sheets(len(points), harness="long")
+    source = sheets.source("run", "bm25", [None] * len(points))
     RagAnswer.objects.bulk_create(
         RagAnswer(
             run=sheets.run, source=source, query=query, state="answered", answers=[f"So {n}."],
-            is_informed=n < 6,
+            is_informed=n < len(points) - silent,
         )
         for n, query in enumerate(sheets.queries)
     )  # fmt: skip
-    grading = sheets.graded("teacher", {source: LONG})
-    for answer, value in zip(RagAnswer.objects.order_by("pk"), LONG, strict=True):
+    grading = sheets.graded("teacher", {source: points})
+    for answer, value in zip(RagAnswer.objects.order_by("pk"), points, strict=True):
         grading.grades.create(answer=answer, state="graded", value=value, said="Surely.")
     sheets.expert = make_member(sheets.benchmark, "expert", "annotator")
     return sheets
+
+
+@pytest.fixture
+def essays() -> Sheets:
+    return make_essays(LONG, silent=2)
 
 
 def give(sheets: Sheets, place: int, points: float) -> None:
@@ -228,6 +232,21 @@ def test_a_teachers_mean_is_corrected_by_people(essays) -> None:
     spread = sum((one - two) ** 2 for one in LONG[:6] for two in (60, 40, 20, 0, 40, 20)) / 36
     assert measure.kappa(held_out=False).value == pytest.approx(1 - 400 / spread)
     assert measure.name == "0 to 100"
+
+
+def test_points_are_corrected_by_strata_of_which_people_judged_enough() -> None:
+    points = [20] * 10 + [50] * 14 + [80] * 12
+    sheets = make_essays(points)
+    drawn(sheets, size=100)
+    # People judge ten of each: 0 and 20 by turns, 60, and 40. That is no line.
+    for first, low, high in ((0, 0, 20), (10, 60, 60), (24, 40, 40)):
+        for place in range(first, first + 10):
+            give(sheets, place, high if place % 2 else low)
+    (table,) = [each for each in boards.shown(sheets.run).tables if each.name == "corrected"]
+    found = cells(table, "bm25")
+    assert (found["judged by people"], found["people give"]) == (30, pytest.approx(110 / 3))
+    # Along a line it would be 110 / 3 + .5 (51.67 - 50) = 37.5.
+    assert found["corrected"] == pytest.approx((10 * 10 + 14 * 60 + 12 * 40) / 36)
 
 
 def test_short_and_long_answers_of_one_text_are_judged_apart(essays) -> None:

@@ -112,7 +112,8 @@ def test_a_run_is_set_up_forecast_and_graded_on_the_screen(place) -> None:
         ):
             posted = client.post(f"/api{base}rag-runs/", given, content_type="application/json")
             assert (posted.status_code, posted.json()["field"]) == (status, field)
-        client.post(f"{base}rag/{run.pk}/grade/", {"endpoint": endpoint.name, "profile": "strict"})
+        given = {"endpoint": endpoint.name, "profile": "strict", "replicate": "0"}
+        client.post(f"{base}rag/{run.pk}/grade/", given)
         assert not GradeRun.objects.exists()  # its run is not done
     assert client.post(f"{base}rag/{run.pk}/pause/").status_code == 302
     run.refresh_from_db()
@@ -134,6 +135,8 @@ def test_the_whole_way_from_the_shell(place, capsys) -> None:
     assert told["sources"] == ["no retrieval", "gold evidence", "good", "poor"]
     call_command("grade_answers", slug, run=told["run"])
     assert "is done: 8 graded" in capsys.readouterr().out
+    call_command("grade_answers", slug, run=told["run"], replicate=3)
+    assert "is done: 8 graded" in capsys.readouterr().out
     call_command("rag_align", slug)
     out = capsys.readouterr().out
     assert "# Answers of practice-1 by system\nsystem,majority of graders," in out
@@ -147,6 +150,26 @@ def test_the_whole_way_from_the_shell(place, capsys) -> None:
     Query.objects.filter(pk=place.room.other.pk).update(answers=[])
     call_command("answer_run", slug, harness="long", run=["good"], no_baselines=True)
     assert "is done: 1 answered" in capsys.readouterr().out
+
+
+def test_a_replicate_is_chosen_on_the_screen_and_in_the_api(place) -> None:
+    run = place.run()
+    client, base = signed_in(place.room.admin), place.room.url("")
+    with endpoints.practice_if_unconfigured("grader") as endpoint:
+        given = {"endpoint": endpoint.name, "profile": "strict"}
+        sent = client.post(f"{base}rag/{run.pk}/grade/", given | {"replicate": "2"})
+        assert sent.status_code == 302
+        asked = given | {"rag_run": run.pk, "replicate": 5}
+        posted = client.post(f"/api{base}grade-runs/", asked, content_type="application/json")
+        assert (posted.status_code, posted.json()["config"]["replicate"]) == (202, 5)
+        posted = client.post(
+            f"/api{base}grade-runs/", asked | {"replicate": -1}, content_type="application/json"
+        )
+        assert (posted.status_code, posted.json()["field"]) == (409, "replicate")
+    screen = GradeRun.objects.earliest("pk")
+    assert screen.replicate == 2
+    page = client.get(f"{base}grade-runs/{screen.pk}/").content.decode()
+    assert "replicate 2" in page
 
 
 def test_a_page_of_many_queries_asks_the_database_no_more_than_one_of_few(

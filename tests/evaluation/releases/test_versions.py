@@ -336,7 +336,7 @@ def test_screens_and_api_of_versions(crawled) -> None:
     client = Client()
     client.force_login(crawled.admin)
     url = reverse("version-take-up", args=["crawled", cleaned.pk])
-    assert "Take it up" in client.get(url).content.decode()
+    assert "Make it current" in client.get(url).content.decode()
     assert client.post(url, {"seen": loaded.pk}).status_code == 302
     assert "Go back to" in client.get(reverse("versions", args=["crawled"])).content.decode()
     words = crawled.domains.get().queries.order_by("pk")[0].text
@@ -346,7 +346,7 @@ def test_screens_and_api_of_versions(crawled) -> None:
     assert found[0]["pid"] == "page0/part_0.txt"
     assert found[0]["came_from"] == ["page0/part_0.txt"]
     page = client.get(reverse("version-search", args=["crawled", cleaned.pk]), {"q": words})
-    assert "Beside what it came from" in page.content.decode()
+    assert "With its source passages" in page.content.decode()
     for version in (loaded, cleaned):
         bm25(crawled, version)
         score(crawled, version)

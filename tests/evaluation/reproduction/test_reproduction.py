@@ -121,9 +121,10 @@ def test_every_worked_number_is_reproduced_and_nothing_differs_unexplained() -> 
         values is not None for t in tables().values() for _, v in t.rows for values in v
     ) == (len(found))
     ((_, sentence),) = summary(worked)
-    assert sentence.startswith(f"Of {len(worked)} printed figures {len(worked)} are reproduced")
+    assert sentence.startswith(f"Of {len(worked)} published results {len(worked)} are reproduced")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "row", "column", "value"),
     [
@@ -171,6 +172,7 @@ def test_a_figure_has_one_badge_and_data_say_more_than_formulas() -> None:
     assert figure(found, "marcus-bright", "BM25", "mean").kind == Kind.FORMULA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["queries", "texts", "practice", "aspects", "condition"])
 def test_a_name_alone_is_no_evidence(what) -> None:
     benchmark = biology(
@@ -278,7 +280,7 @@ def reader() -> Client:
 def test_the_page_shows_and_filters_badges(reader) -> None:
     url = reverse("published-tables", args=["mine"])
     page = reader.get(url).content.decode()
-    assert "Of 102 printed figures 102 are reproduced" in page
+    assert "Of 102 published results 102 are reproduced" in page
     assert "differs, known why" in page
     asked = {"paper": "MARCUS/BRIGHT+", "state": "differs, known why"}
     page = reader.get(url, asked)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from annotate.models import SentenceItem
+from annotate.models import SentenceGrade, SentenceItem
 from corpus.models import Passage
 from evaluation.rag.models import RagAnswer
 from evaluation.support import report
@@ -239,5 +239,50 @@ def test_people_beside_two_judges_and_what_seeing_them_first_does(place) -> None
     assert [row[0].value.endswith("people") for row in sheet.rows][1:3] == [True, True]
     assert "People settled 2 of 2" in " ".join(sheet.notes)
     assert "the mean weight is 0.500" in " ".join(sheet.notes)
+    row = row_of(of, "corrected")
+    # People say "partly" of both that they judged alone, whatever the judge says.
+    assert (row["citations"], row["judged by people"], row["people say"]) == (4, 2, 0.5)
+    assert row["corrected"] == pytest.approx(0.5)
     (told,) = report.samples(of)
     assert (told.pk, told.drawn, told.judged, told.given) == (sample.pk, 4, 4, 8)
+
+
+def test_precision_is_corrected_by_strata_of_what_the_judge_says() -> None:
+    claims = {n: (1, n) for n in range(40)}
+    said = dict.fromkeys(range(20), 2) | dict.fromkeys(range(20, 38), 0)
+    # Of ten that are fully supported people find two partly so, and of ten that are not two; one
+    # more they cannot settle.
+    people = [2] * 8 + [1, 1], [0] * 8 + [1, 1]
+    given = [(first + n, SentenceGrade(first=0, verdict=verdict))
+             for first, side in zip((0, 20), people, strict=True)
+             for n, verdict in enumerate(side)]  # fmt: skip
+    given += [(12, SentenceGrade(first=2, verdict=2)), (12, SentenceGrade(first=0, verdict=0))]
+    found = report.Found(
+        SupportSet(name="answers"),
+        [(1, "answers, good", 1, 40)],
+        claims,
+        frozenset({38, 39}),
+        frozenset(),
+        {},
+        {"judge": said},
+        given,
+    )
+    sheet = report.corrected(found)
+    weighted, full = (dict(zip(sheet.header, row, strict=True)) for row in sheet.rows)
+    assert [weighted[name].value for name in ("system", "citations", "judge says")] == [
+        *("good", 40, 0.5)
+    ]
+    # 20 of 40 weigh .9, 18 weigh .1, two are of no passage here.
+    assert weighted["judged by people"].value == 20
+    assert weighted["corrected"].value == pytest.approx((20 * 0.9 + 18 * 0.1) / 40)
+    assert full["corrected"].value == pytest.approx(20 * 0.8 / 40)
+    assert full["corrected"].low < 0.4 < full["corrected"].high < 0.55
+
+
+def test_a_set_that_one_judge_read_says_that_a_second_is_missing(place) -> None:
+    of = judged(unsaved_set(place.room.benchmark, "references")).support_set
+    (sheet,) = [each for each in report.tables(report.read(of)) if each.name == "support"]
+    assert "A second judge is missing" in " ".join(sheet.notes)
+    judged(of, temperature=1.0)
+    (sheet,) = [each for each in report.tables(report.read(of)) if each.name == "support"]
+    assert "A second judge is missing" not in " ".join(sheet.notes)

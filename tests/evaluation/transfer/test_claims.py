@@ -212,6 +212,7 @@ def test_two_people_of_one_decision_are_not_one(side: SimpleNamespace, make, wor
     assert (list(Vote.objects.values_list("pk", "voter", "link")), Event.objects.count()) == before
 
 
+@pytest.mark.slow
 def test_a_later_file_of_theirs_is_the_members_and_comes_back_as_known() -> None:
     sides = SimpleNamespace(a=_side("a"), b=_side("bb"))
     person = make_member(sides.a.benchmark, "ann", "annotator")
@@ -237,6 +238,7 @@ def test_a_later_file_of_theirs_is_the_members_and_comes_back_as_known() -> None
     assert (merged["added"], merged["present"]) == ({}, {"escalation case": 1, "vote": 1})
 
 
+@pytest.mark.slow
 def test_a_claim_that_a_later_file_contradicts_is_left_out() -> None:
     sides = SimpleNamespace(a=_side("a"), b=_side("bb"))
     person = make_member(sides.a.benchmark, "ann", "annotator")

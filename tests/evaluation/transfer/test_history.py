@@ -184,6 +184,7 @@ def merged(base: list[Deed], one: list[Deed], other: list[Deed], *, turned: bool
     return found
 
 
+@pytest.mark.slow
 @given(*[st.lists(DEED, max_size=3)] * 3)
 @example([("decide", 0, 1)], [("undo", 0, 0), ("decide", 0, 0)], [])
 @example([("decide", 0, 1)], [], [("undo", 0, 0), ("decide", 0, 0)])

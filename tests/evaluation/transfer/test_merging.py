@@ -97,6 +97,7 @@ def merged(base: list[Said], one: list[Said], other: list[Said], *, turned: bool
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @given(*[st.lists(SAID, max_size=4)] * 3)
 def test_merging_is_idempotent_and_both_ways_round_come_to_the_same(
