@@ -193,7 +193,7 @@ def _begin(chain: Chain, step: ChainStep) -> str:
             outcome=step.outcome | begun_with,
             forecast=told,
             started_at=timezone.now(),
-            input_sha256=_input_of(step, here.left | begun_with),
+            input_sha256=_input_of(step, {**here.left, **begun_with}),
         )
     return ""
 
