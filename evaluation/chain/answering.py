@@ -216,7 +216,7 @@ def _release(here: Here, settings: Settings) -> Sequence[TrackedRun]:
             final=settings.get("final", False),
             agreement_bar=settings.get("agreement_bar"),
             corpus=here.version,
-            chain=list(here.records),
+            chain=here.records(),
         )
     ]
 

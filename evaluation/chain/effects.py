@@ -27,16 +27,14 @@ BOARDS: Final = {
     "hole@10": "hole@10",
 }
 # Machine gold counts in measures of aspects alone, which stand beside the boards.
-ASPECTS: Final = {"aspect_hole@10": "aspect_hole@10", "new_aspect@10": "new_aspect@10"}
+ASPECTS: Final = ("aspect_hole@10", "new_aspect@10")
 COMPLETENESS, ALIGNED = "completeness", "RAGAlign"
-NAMES: Final = (
-    BOARDS
-    | ASPECTS
-    | {
-        COMPLETENESS: "completeness",
-        ALIGNED: "RAGAlign",
-    }
-)
+NAMES: Final = {
+    **BOARDS,
+    **{name: name for name in ASPECTS},
+    COMPLETENESS: "completeness",
+    ALIGNED: "RAGAlign",
+}
 
 
 def measured(sheet: ScoreSheet | None, left: Mapping[str, Any]) -> dict[str, float]:

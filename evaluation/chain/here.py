@@ -21,7 +21,8 @@ _CENT: Final = Decimal("0.01")
 
 @dataclass(frozen=True)
 class Here:
-    """Where a step stands: `left` is what the steps before it left, `records` what they came to.
+    """Where a step stands: `left` is what the steps before it left, `records` tells what the chain
+    began with and what they came to.
 
     `budget` is what the step may spend, None without a limit.
     """
@@ -30,7 +31,7 @@ class Here:
     actor: User | None
     left: Mapping[str, Any] = field(default_factory=dict)
     budget: Decimal | None = None
-    records: Sequence[Mapping[str, Any]] = ()
+    records: Callable[[], Sequence[Mapping[str, Any]]] = tuple
 
     @property
     def version(self) -> CorpusVersion | None:

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotate.assignments.models import HANDED_IN
-from annotate.models import Aspect, Assignment, CaseStatus, EscalationCase, WorkState
+from annotate.models import Assignment, CaseStatus, EscalationCase, WorkState
 from corpus.models import Query
 from corpus.pools.builds import start_build
 from debate.adoption.services import adopt_run
@@ -15,6 +15,7 @@ from debate.models import Debate
 from debate.runs.forecast import forecast_plan
 from debate.runs.planning import Plan, plan_run, start_planned
 from evaluation.chain.here import Here, Kind, Lines, Settings
+from evaluation.chain.source import annotated
 from evaluation.holes.next_labels import open_proposals, pool_next
 from evaluation.holes.tables import all_growth, aspect_tables
 from evaluation.scores import sheets
@@ -157,10 +158,7 @@ def _queries_wait(states: Sequence[str], words: str) -> Callable[[Here, Settings
 
 
 def _annotated(here: Here, runs: Sequence[Any]) -> Lines:
-    own = Aspect.objects.filter(query__domain__benchmark=here.benchmark, removed_at=None)
-    rows = own.order_by("query__domain__name", "query__qid", "k", "pk")
-    lines = rows.values_list("query__domain__name", "query__qid", "k", "content", "weight")
-    return ([*row[:-1], float(row[-1])] for row in lines.iterator())
+    return annotated(here.benchmark)
 
 
 LABELLING = {

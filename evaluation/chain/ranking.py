@@ -1,23 +1,35 @@
 """Steps of a chain that make texts and rankings: cleaning, systems, wordings, rerankings."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import ceil
 from typing import Any
+
+from django.db.models import Count, Sum
+from django.db.models.functions import Least, Length
 
 from corpus.cleaning.forecast import forecast
 from corpus.cleaning.services import start_cleaning
 from corpus.computing import services as computing
-from corpus.models import CleaningPreset, CorpusVersion, Passage, QuerySource
+from corpus.computing.config import freeze
+from corpus.computing.methods import BATCH, LONGEST
+from corpus.computing.models import Method
+from corpus.models import CleaningPreset, CorpusVersion, Passage, Query, QuerySource
 from corpus.reranking import services as reranking
 from corpus.versions.services import make_current
 from corpus.wordings import asking
 from corpus.wordings import services as wordings
 from evaluation.chain.here import Here, Kind, Lines, Settings, added, given
+from evaluation.chain.source import texts
 from evaluation.pipelines import services as pipelines
 from evaluation.pipelines.plan import PRESETS
 from kit.errors import Refused
 from kit.runs.models import TrackedRun
 from llm import endpoints
 from llm.endpoints import Endpoint
+from llm.prices import costs
+from llm.profiles import CHARACTERS_PER_TOKEN
+from llm.requests import Usage
 
 
 def _clean(here: Here, settings: Settings) -> Sequence[TrackedRun]:
@@ -64,19 +76,45 @@ def _cleaned(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, A
     return {"version": version.pk, "systems": []}
 
 
-def _texts(here: Here, runs: Sequence[Any]) -> Lines:
-    rows = Passage.objects.in_version(runs[0].version).order_by("domain__name", "pid", "pk")
-    return rows.values_list("domain__name", "pid", "text").iterator(chunk_size=5_000)
-
-
 def _systems(here: Here, settings: Settings) -> Sequence[TrackedRun]:
     asked = settings.get("systems") or [{"method": "bm25"}]
-    paid = here.share(sum(each.get("method") == "embeddings" for each in asked))
+    paid = here.share(len(_paid(settings)))
     return [_system(here, each, paid) for each in asked]
 
 
-def _system(here: Here, asked: Mapping[str, Any], paid: Any) -> TrackedRun:
-    method = str(asked.get("method", "bm25"))
+def _paid(settings: Settings) -> list[Mapping[str, Any]]:
+    """The systems that ask a model."""
+    asked = settings.get("systems", ())
+    return [each for each in asked if each.get("method") == Method.EMBEDDINGS]
+
+
+def _forecast_systems(here: Here, settings: Settings) -> dict[str, Any]:
+    paid, version = _paid(settings), here.version
+    return added([_embedded(here, version, each) for each in paid]) if paid and version else {}
+
+
+def _embedded(here: Here, version: CorpusVersion, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What vectors of all texts and queries are likely to take; those kept from before are free."""
+    config = freeze(here.benchmark, Method.EMBEDDINGS, _config(here, asked))
+    calls = tokens = 0
+    for rows, prefix in (
+        (Passage.objects.in_version(version).with_text(), "document_prefix"),
+        (Query.objects.in_benchmark(here.benchmark).exclude(text=""), "query_prefix"),
+    ):
+        sizes = (
+            rows.order_by()
+            .values_list("domain")
+            .annotate(n=Count("pk"), length=Sum(Least(Length("text"), LONGEST)))
+        )
+        for _, n, length in sizes:
+            calls += ceil(n / BATCH)
+            tokens += ceil((length + n * len(config[prefix])) / CHARACTERS_PER_TOKEN)
+    endpoint = replace(endpoints.get(config["endpoint"]), default_model=config["model"])
+    return {"calls": calls, **costs(Usage(input=tokens, output=0), endpoint)}
+
+
+def _config(here: Here, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A system's settings, with the keys of the runs and queries that it names. Raises Refused."""
     config = {name: value for name, value in asked.items() if name not in ("method", "name")}
     if "runs" in config:
         config["runs"] = [run.pk for run in here.systems(config["runs"])]
@@ -85,6 +123,11 @@ def _system(here: Here, asked: Mapping[str, Any], paid: Any) -> TrackedRun:
         if source is None:
             raise Refused(f"There are no queries in other words named {words!r}.")
         config["queries"] = source.pk
+    return config
+
+
+def _system(here: Here, asked: Mapping[str, Any], paid: Any) -> TrackedRun:
+    method, config = str(asked.get("method", "bm25")), _config(here, asked)
     return computing.start(
         benchmark=here.benchmark,
         method=method,
@@ -211,8 +254,8 @@ def _wordings(here: Here, runs: Sequence[Any]) -> Lines:
 
 
 RANKING = {
-    "clean": Kind(_clean, _cleaned, _texts, forecast=_forecast_clean),
-    "systems": Kind(_systems, _ranked, _lists),
+    "clean": Kind(_clean, _cleaned, lambda here, runs: texts(here), forecast=_forecast_clean),
+    "systems": Kind(_systems, _ranked, _lists, forecast=_forecast_systems),
     "expand": Kind(_expand, _ranked, _wordings, forecast=_forecast_expand),
     "rerank": Kind(_rerank, _ranked, _lists, forecast=_forecast_rerank),
     "pipeline": Kind(_pipeline, _ranked, _lists, forecast=_forecast_pipeline),

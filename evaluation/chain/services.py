@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -21,8 +21,10 @@ from evaluation.chain.effects import measured, metric_asked
 from evaluation.chain.here import Here
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import PlannedStep, read_plan
+from evaluation.chain.source import source
 from evaluation.chain.steps import KINDS, problem_of
 from evaluation.pipelines.models import PipelineRun
+from evaluation.pipelines.services import child_of
 from evaluation.pipelines.services import spent as spent_by_pipeline
 from evaluation.scores import sheets
 from evaluation.scores.models import ScoreSheet
@@ -37,6 +39,7 @@ BROKEN: Final = "The chain stopped because of a fault in the program; see the lo
 # How long at least until a chain looks again at people; at its runs with every look of a worker.
 _LATER = 10.0
 _CENT: Final = Decimal("0.01")
+SOURCE: Final = "source_sha256"
 
 
 def start_chain(
@@ -179,6 +182,7 @@ def _take(chain: Chain, step: ChainStep) -> str:
 def _begin(chain: Chain, step: ChainStep) -> str:
     here, kind = here_at(step), KINDS[step.do]
     told = forecast_of(step.do, here, step.settings)
+    begun_with = _source(chain, step, here)
     with transaction.atomic():
         chain.hold()  # nobody begins a step of a chain that was stopped meanwhile
         works = [[each._meta.label, each.pk] for each in kind.begin(here, step.settings)]
@@ -186,9 +190,10 @@ def _begin(chain: Chain, step: ChainStep) -> str:
             step,
             state=StepState.RUNNING,
             works=works,
+            outcome=step.outcome | begun_with,
             forecast=told,
             started_at=timezone.now(),
-            input_sha256=_input_of(step),
+            input_sha256=_input_of(step, {**here.left, **begun_with}),
         )
     return ""
 
@@ -200,7 +205,7 @@ def _leave(chain: Chain, step: ChainStep, here: Here, runs: Sequence[Any]) -> st
         _keep(
             step,
             state=StepState.MEASURING,
-            outcome=outcome,
+            outcome=step.outcome | outcome,
             spent_usd=step.spent_usd + sum(map(_spent, runs), Decimal(0)),
             sheet=_request(step, replace(here, left={**here.left, **outcome})),
             ended_at=timezone.now(),
@@ -259,7 +264,7 @@ def here_at(step: ChainStep, *, with_own: bool = False) -> Here:
         actor=chain.created_by,
         left=left,
         budget=_budget(chain, step),
-        records=[record_of(each) for each in before],
+        records=lambda: [_origin(chain, left), *map(record_of, before)] if before else [],
     )
 
 
@@ -282,16 +287,24 @@ def forecast_plan(benchmark: Benchmark, plan: str) -> list[tuple[PlannedStep, di
     return [(each, forecast_of(each.do, here, each.settings)) for each in read_plan(plan)]
 
 
+def _origin(chain: Chain, left: Mapping[str, Any]) -> dict[str, Any]:
+    """What the steps began with, as a release tells of it."""
+    return {"step": 0, "do": "source", "plan": chain.plan, "output_sha256": left.get(SOURCE, "")}
+
+
 def record_of(step: ChainStep) -> dict[str, Any]:
     """A step as a release tells of it: no keys of this installation, no people."""
+    runs = [run for each in step.runs() for run in _parts(each)]
     return {
         "step": step.number,
         "do": step.do,
         "settings": step.settings,
+        "models": [f"{model} at {endpoint}" for endpoint, model in _asked(runs)],
+        "prompts": sorted(set(filter(None, (sha256 for run in runs for sha256 in _prompts(run))))),
         "budget_usd": None if step.budget_usd is None else str(step.budget_usd),
         "spent_usd": f"{step.spent_usd:f}",
-        "started_on": _day(step.started_at),
-        "ended_on": _day(step.ended_at),
+        "started_at": _time(step.started_at),
+        "ended_at": _time(step.ended_at),
         "seconds": _seconds(step),
         "input_sha256": step.input_sha256,
         "output_sha256": step.output_sha256,
@@ -308,9 +321,17 @@ def digest(lines: Iterable[Sequence[object]]) -> str:
     return found.hexdigest()
 
 
-def _input_of(step: ChainStep) -> str:
+def _source(chain: Chain, step: ChainStep, here: Here) -> dict[str, Any]:
+    """What the first step leaves before it has made anything: the hash of what was there."""
+    if step.number > 1:
+        return {}
+    with Heartbeat(chain):
+        return {SOURCE: digest(source(here))}
+
+
+def _input_of(step: ChainStep, left: Mapping[str, Any]) -> str:
     before = step.chain.steps.filter(number__lt=step.number)
-    outputs = list(before.values_list("output_sha256", flat=True))
+    outputs = [left.get(SOURCE, ""), *before.values_list("output_sha256", flat=True)]
     return digest([[step.do, step.settings, outputs]])
 
 
@@ -340,8 +361,28 @@ def _seconds(step: ChainStep) -> int | None:
     return round((step.ended_at - step.started_at).total_seconds())
 
 
-def _day(at: datetime | None) -> str | None:
-    return at.astimezone(UTC).date().isoformat() if at else None
+def _parts(run: Any) -> list[Any]:
+    """A run, or the runs that a pipeline began."""
+    if not isinstance(run, PipelineRun):
+        return [run]
+    return [child for each in run.begun if (child := child_of(each)) is not None]
+
+
+def _asked(runs: Sequence[Any]) -> list[tuple[str, str]]:
+    """The endpoints and models that these runs ask, whoever named them."""
+    found = {pair for run in runs if isinstance(run, PayingRun) for pair in run.asked if pair[1]}
+    return sorted(found)
+
+
+def _prompts(run: Any) -> list[str]:
+    """The hashes of the prompts that a run asks by, as they were frozen."""
+    config = getattr(run, "config", {})
+    own = [getattr(run, "prompt_sha256", ""), config.get("prompt", "")]
+    return [*own, *config.get("prompts", {}).values()]
+
+
+def _time(at: datetime | None) -> str | None:
+    return at.astimezone(UTC).isoformat(timespec="seconds") if at else None
 
 
 def _plain(settings: Any) -> Any:

@@ -6,25 +6,40 @@ from pathlib import Path
 from typing import Any, Final
 
 FILE: Final = "prov.json"
-# Told of each step as it stands in its record (evaluation/chain/services.py).
-_TOLD: Final = ("settings", "budget_usd", "spent_usd", "started_on", "ended_on", "seconds")
+# Told of each step as it stands in its record (evaluation/chain/services.py), and by what name.
+_TOLD: Final = {
+    "prov:startTime": "started_at",
+    "prov:endTime": "ended_at",
+    **{
+        f"assay:{name}": name
+        for name in ("settings", "models", "prompts", "budget_usd", "spent_usd", "seconds")
+    },
+}
 
 
 def write_chain(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """Write the steps as activities, and what each left as an entity with its SHA-256."""
+    """Write the steps as activities by a plan, and what each left as an entity with its SHA-256;
+    that of number 0 is what was there before."""
     found: dict[str, dict[str, Any]] = {
         "prefix": {"assay": "urn:assay:chain:"},
+        "agent": {"assay:assay": {"prov:type": _name("prov:SoftwareAgent")}},
         "activity": {},
         "entity": {},
+        "wasAssociatedWith": {},
         "wasGeneratedBy": {},
         "used": {},
     }
-    for record in records:
+    origin, *steps = records
+    found["entity"] |= {
+        "assay:plan": {"prov:type": _name("prov:Plan"), "prov:value": origin["plan"]},
+        "assay:output-0": {"prov:label": origin["do"], "assay:sha256": origin["output_sha256"]},
+    }
+    for record in steps:
         number = record["step"]
         step, output = f"assay:step-{number}", f"assay:output-{number}"
         found["activity"][step] = {
             "prov:label": record["do"],
-            **{f"assay:{name}": record[name] for name in _TOLD if record[name] is not None},
+            **{name: record[of] for name, of in _TOLD.items() if record[of] not in (None, [])},
             "assay:input_sha256": record["input_sha256"],
         }
         found["entity"][output] = {
@@ -33,7 +48,16 @@ def write_chain(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
         }
         made = {"prov:entity": output, "prov:activity": step}
         found["wasGeneratedBy"][f"_:made-{number}"] = made
-        for before in range(1, number):
+        found["wasAssociatedWith"][f"_:planned-{number}"] = {
+            "prov:activity": step,
+            "prov:agent": "assay:assay",
+            "prov:plan": "assay:plan",
+        }
+        for before in range(number):
             used = {"prov:activity": step, "prov:entity": f"assay:output-{before}"}
             found["used"][f"_:used-{number}-{before}"] = used
     path.write_bytes(json.dumps(found, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def _name(value: str) -> dict[str, str]:
+    return {"$": value, "type": "xsd:QName"}

@@ -80,7 +80,7 @@ def render_card(
         "end_of_votes": end_of_votes,
         "first_stage": one_line(first_stage),
         "bar": bar,
-        "chain": chain,
+        "chain": [each for each in chain if each["step"]],  # 0 is what it began with
         "reviewed": reviews[0],
         "weights": reviews[1],
         "checks": checks,

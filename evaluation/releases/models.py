@@ -32,7 +32,8 @@ class Release(TrackedRun):
     counts = models.JSONField(default=dict)
     faults = models.JSONField(default=list)
     files = models.JSONField(default=dict)
-    # What the steps of the chain that it is the end of came to (evaluation/chain).
+    # What the chain that it is the end of began with, and what its steps came to
+    # (evaluation/chain).
     chain = models.JSONField(default=list, db_default=[])
 
     class Meta:

@@ -183,12 +183,7 @@ def systems(found: Found, url: str = "") -> ReportTable:
             "Unknown: ids that no passage here has; they support nothing. Not judged: passages "
             "without a text, replies that could not be read, failed calls; they count in no mean."
             + (" Together: the mean of what all judges say." if len(found.said) > 1 else ""),
-            *(
-                ["A second judge is missing: nothing shows how far this one is to be believed."]
-                if len(found.said) == 1
-                else []
-            ),
-            *(_limit(found.of)),
+            *_remarks(found),
         ),
     )
 
@@ -255,9 +250,14 @@ def _is_full(weight: float) -> float:
     return float(weight == 1.0)
 
 
-def _limit(of: SupportSet) -> Iterator[str]:
-    if of.per_sentence is not None:
-        yield f"Of each sentence the first {of.per_sentence} citations are judged."
+def _remarks(found: Found) -> Iterator[str]:
+    if len(found.said) == 1:
+        yield (
+            "A second judge is missing: people's sample alone shows how far this one is to be "
+            "believed."
+        )
+    if found.of.per_sentence is not None:
+        yield f"Of each sentence the first {found.of.per_sentence} citations are judged."
 
 
 def _mean(by_query: Mapping[int, Sequence[Support]], measure: str) -> Cell:

@@ -65,6 +65,26 @@ def test_a_scale_is_cut_where_people_said_enough_of_it() -> None:
     assert strata_by_grade([], []) == []
 
 
+@pytest.mark.slow
+def test_strata_of_a_scale_hold_the_truth_as_often_and_are_narrower() -> None:
+    """300 items of five grades, of which people see 40; what they find does not rise with them."""
+    rng = np.random.default_rng(3)
+    grade = rng.choice(np.arange(1.0, 6.0), size=300, p=[0.1, 0.15, 0.25, 0.3, 0.2])
+    people = np.array([2.0, 1.5, 3.0, 4.5, 3.2])[grade.astype(int) - 1]
+    people = np.clip(np.round(people + rng.normal(0, 0.5, 300)), 1, 5)
+    inside, width = [0, 0], [0.0, 0.0]
+    for _ in range(1_000):
+        drawn = rng.choice(300, 40, replace=False)
+        pairs = list(zip(grade[drawn].tolist(), people[drawn].tolist(), strict=True))
+        one = [Stratum(300, float(grade.mean()), pairs)]
+        for side, strata in enumerate((one, strata_by_grade(grade.tolist(), pairs))):
+            found = corrected_mean(strata)
+            inside[side] += found.low <= people.mean() <= found.high
+            width[side] += found.high - found.low
+    assert all(930 <= each <= 970 for each in inside)
+    assert width[1] < 0.9 * width[0]
+
+
 @pytest.mark.parametrize("strata", [[], [Stratum(0, 0.0, [])], [Stratum(9, 1.0, [])]])
 def test_nothing_is_corrected_without_people(strata: list[Stratum]) -> None:
     assert corrected_mean(strata).value is None

@@ -26,7 +26,8 @@ _SENTENCE_ENDS: Final = re.compile(r"[.!?;:]\s|\n\s*\n")
 _REASON: Final = re.compile(r"[^\w\s'’]|\b(?:because|since|as)\b|\n")
 _NO: Final = (
     r"(?:\b(?:not|nor|never|neither|no|none|nothing|nobody|nowhere|cannot|without|hardly|scarcely"
-    r"|barely|rarely|seldom|wrong|incorrect|untrue|impossible|false|far from|anything but"
+    r"|barely|rarely|seldom|wrong|incorrect|untrue|impossible|unlikely|unable|false|far from"
+    r"|anything but|doubt|deny|denies|refuse"
     r"|(?:is|are|was|do|does|did|ca|could|wo|would|should)nt)\b|n['’]t\b)"
 )
 _NEGATION: Final = re.compile(_NO, re.IGNORECASE)

@@ -1,6 +1,7 @@
 """A chain from noisy pages to a release, with people in it, driven as `manage.py chain` does."""
 
 import json
+from datetime import datetime
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path
@@ -12,7 +13,15 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotate.models import Assignment, EscalationCase, VotingPlan, WorkState
+from annotate.models import (
+    Assignment,
+    EscalationCase,
+    Review,
+    ReviewPoint,
+    VotingPlan,
+    WeightScore,
+    WorkState,
+)
 from annotate.voting.services import cast_vote
 from corpus.access import enter
 from corpus.benchmarks.services import add_person
@@ -22,6 +31,7 @@ from corpus.models import (
     Benchmark,
     CorpusVersion,
     ExpansionRun,
+    Passage,
     Query,
     RerankRun,
     RetrievalRun,
@@ -195,7 +205,8 @@ def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path)
     asking = {"debate", "filter", "agents", "judge", "answers", "grade"}
     assert {step.do for step in steps if step.forecast.get("calls")} == asking
     assert {len(each) for each in outputs} == {64}
-    last = verbs.digest([["release", steps[-1].settings, outputs[:-1]]])
+    source = steps[0].outcome["source_sha256"]
+    last = verbs.digest([["release", steps[-1].settings, [source, *outputs[:-1]]]])
     assert steps[-1].input_sha256 == last
 
     release = Release.objects.get(version="0.3.0")
@@ -209,7 +220,18 @@ def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path)
     assert {"prov:activity": "assay:step-4", "prov:entity": "assay:output-3"} in found[
         "used"
     ].values()
-    assert "prov.json" in (folder / "README.md").read_text()
+    assert found["entity"]["assay:output-0"] == {"prov:label": "source", "assay:sha256": source}
+    assert {"prov:activity": "assay:step-1", "prov:entity": "assay:output-0"} in found[
+        "used"
+    ].values()
+    assert found["entity"]["assay:plan"]["prov:value"] == WHOLE
+    debate = found["activity"]["assay:step-4"]
+    assert debate["assay:models"] == ["practice-1 at practice"]
+    own = benchmark.debate_runs.earliest("pk")
+    assert own.prompt_sha256 in debate["assay:prompts"]
+    began, ended = (datetime.fromisoformat(debate[f"prov:{name}Time"]) for name in ("start", "end"))
+    assert steps[3].started_at.replace(microsecond=0) == began <= ended
+    assert f"the {len(steps) - 1} steps that led" in (folder / "README.md").read_text()
 
 
 @pytest.mark.slow
@@ -402,6 +424,90 @@ def test_figures_are_those_of_scores_begun_after_the_step(benchmark) -> None:
     assert (chain.status, chain.steps.get().figures) == ("done", {})
 
 
+def begun(benchmark: Benchmark) -> ChainStep:
+    return drive(start(benchmark, 'do = "aspects"\nshare = 0.0')).steps.get()
+
+
+def test_a_chain_begins_with_a_digest_of_what_is_there(benchmark) -> None:
+    first = begun(benchmark)
+    assert len(first.outcome["source_sha256"]) == 64
+    assert begun(benchmark).input_sha256 == first.input_sha256
+    seen = {first.input_sha256}
+    query = Query.objects.in_benchmark(benchmark)[0]
+    passage = query.domain.passages.all()[0]
+    call_command("compute_run", benchmark="garden", stdout=StringIO())
+
+    def changed() -> bool:
+        now = begun(benchmark).input_sha256
+        is_new = now not in seen
+        seen.add(now)
+        return is_new
+
+    assert changed()  # a run that no chain made
+    for row, field, value in (
+        (passage, "text", "Another text."),
+        (query, "text", "Another query?"),
+        (query.aspects.all()[0], "content", "Another aspect."),
+    ):
+        type(row).objects.filter(pk=row.pk).update(**{field: value})
+        assert changed(), field
+    other = query.domain.passages.exclude(judgments__query=query)[0]
+    make_gold(query, other)
+    assert changed()
+
+
+def test_what_reviewers_said_is_part_of_what_a_review_made(benchmark) -> None:
+    def made() -> str:
+        return verbs.digest(KINDS["review"].lines(Here(benchmark, None), ()))
+
+    query = Query.objects.in_benchmark(benchmark)[0]
+    aspect, gold = query.aspects.all()[0], query.gold_passages.all()[0]
+    ann, ben = (User.objects.create(username=name) for name in ("ann", "ben"))
+    seen = [made()]
+    assert made() == seen[0]
+    work = Assignment.objects.create(query=query, holder=ann, state=WorkState.SUBMITTED)
+    seen.append(made())
+    Assignment.objects.filter(pk=work.pk).update(state=WorkState.ACCEPTED)
+    seen.append(made())
+    review = Review.objects.create(query=query, reviewer=ben, author=ann)
+    WeightScore.objects.create(
+        aspect=aspect, scorer=ben, author=ann, weight=2, author_weight=4, review=review,
+        scale=aspect.scale,
+    )  # fmt: skip
+    seen.append(made())
+    point = ReviewPoint.objects.create(
+        review=review, kind="passage", passage=gold.passage, status="raised"
+    )
+    seen.append(made())
+    ReviewPoint.objects.filter(pk=point.pk).update(status="settled")
+    seen.append(made())
+    type(gold).objects.filter(pk=gold.pk).update(ended_at=review.created_at)
+    seen.append(made())
+    assert len(set(seen)) == 7
+
+
+def test_a_plan_tells_what_embeddings_may_cost(benchmark, settings, tmp_path) -> None:
+    settings.OPENAI_API_KEY, settings.ASSAY_MODEL = "sk-stub", "vectors-1"
+    price = {"endpoint": "*", "model": "vectors-1", "input": "2", "cached": "2", "output": "0"}
+    (tmp_path / "prices.json").write_text(json.dumps([price | {"valid_from": "2020-01-01"}]))
+    settings.ASSAY_PRICES = str(tmp_path / "prices.json")
+    plan = """[[step]]
+    do = "systems"
+    systems = [{ method = "bm25" }, { method = "embeddings", document_prefix = "d: " }]"""
+    ((_, told),) = verbs.forecast_plan(benchmark, plan)
+    passages = Passage.objects.in_version(CorpusVersion.objects.current(benchmark)).with_text()
+    queries = Query.objects.in_benchmark(benchmark)
+    tokens = calls = 0
+    for rows, prefix in ((passages, 3), (queries, 0)):
+        texts = list(rows.values_list("domain", "text"))
+        for domain in {of for of, _ in texts}:
+            own = [len(text) + prefix for of, text in texts if of == domain]
+            calls, tokens = calls + -(-len(own) // 64), tokens + -(-sum(own) // 4)
+    assert told["calls"] == calls
+    assert Decimal(told["usd"]) == Decimal(2 * tokens) / 1_000_000
+    assert verbs.forecast_plan(benchmark, '[[step]]\ndo = "systems"')[0][1] == {}
+
+
 def stepped(*steps: tuple[str, dict[str, float], str]) -> list[ChainStep]:
     return [
         ChainStep(number=number, do=do, figures=figures, spent_usd=Decimal(usd), state="done")
@@ -519,6 +625,7 @@ def test_screens(benchmark, client) -> None:
     page = made.content.decode()
     assert "By hand" in page
     assert "Run the systems" in page
+    assert "Budget" in page
     chain = drive(Chain.objects.get())
     page = client.get(f"{here}{chain.pk}/").content.decode()
     assert "BM25" in page

@@ -62,6 +62,7 @@ def test_a_prompt_holds_its_rules(role, rules) -> None:
         ("It is not at all True", None, 1),
         ("I don’t think, on the whole, that this is True", None, 1),
         ("Nothing in it is False", None, 0),
+        ("I doubt that one could say True", None, 1),
         ("True is not what I would say.", None, 1),
         ("Is it True? Hardly.", None, 1),
         ("It does not name the year: False", 0, 0),  # behind a colon a sentence begins
@@ -140,6 +141,7 @@ NEGATED = [
     "Nobody {1} says {0}",
     "hardly {1} {0}.",
     "Wrong {1} to call it {0}",
+    "I refuse {1} to say {0}",
     "{0} is not what it is",
     "{0} it isn’t",
     "Is it {1} {0}?",
