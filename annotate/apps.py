@@ -18,7 +18,7 @@ class AnnotateConfig(AppConfig):
         from annotate.support.services import machines_said
         from annotate.voting.cases import is_undecided
         from annotate.voting.services import finish_all_abandoned
-        from annotate.workspace.inherited import aspects_in
+        from annotate.workspace.inherited import aspect_texts, aspects_in
         from corpus.benchmarks.archive import deleting
         from corpus.judgments.shown import hide_labels, tell_machines
         from corpus.pools.services import tell_gaps
@@ -27,7 +27,7 @@ class AnnotateConfig(AppConfig):
 
         hide_labels(is_undecided)
         tell_machines(machines_said)
-        tell_aspects(aspects_in)
+        tell_aspects(aspects_in, aspect_texts)
         tell_gaps(find_gaps)
         deleting.connect(forget_drafts, dispatch_uid="annotate")
 

@@ -332,6 +332,7 @@ CONTENT_SECURITY_POLICY = {
         "form-action": [SELF],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
+        "report-uri": [f"{FORCE_SCRIPT_NAME or ''}/csp-report/"],
     }
 }
 
@@ -382,6 +383,7 @@ ASSAY_RATES = {
     "person": env.str("ASSAY_RATE_PERSON", default="1200/min"),
     "token": env.str("ASSAY_RATE_TOKEN", default="600/min"),
     "uploads": env.str("ASSAY_RATE_UPLOADS", default="120/hour"),
+    "reports": "20/min",  # of a browser's, kit/health/views.py
 }
 for _name, _rate in ASSAY_RATES.items():
     check_rate(f"ASSAY_RATE_{_name.upper()}", _rate)

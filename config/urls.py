@@ -44,6 +44,7 @@ urlpatterns = [
     path("-/live", health.live, name="live"),
     path("-/ready", health.ready, name="ready"),
     path("-/metrics", health.figures, name="metrics"),
+    path("csp-report/", health.csp_report, name="csp-report"),
     path(".well-known/security.txt", health.security_txt, name="security-txt"),
     path("sign-out/", auth.LogoutView.as_view(), name="sign-out"),
     # Routes are tried in turn: what people ask for most stands before the rest.

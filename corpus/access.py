@@ -31,6 +31,8 @@ class Access:
     user: User
     benchmark: Benchmark
     membership: Membership
+    # An admin of the benchmark whose token leaves that role aside.
+    is_admin_otherwise: bool = False
 
     @property
     def is_admin(self) -> bool:
@@ -52,6 +54,11 @@ class Access:
         """May be asked to judge a pair blind. Admins see everything, and know that their votes
         are not blind."""
         return self.is_annotator and not self.is_admin
+
+    @property
+    def is_unblinded(self) -> bool:
+        """May read what machines said of any pair, here or without this token: judges no audit."""
+        return self.is_admin or self.is_admin_otherwise
 
     @cached_property
     def domain_ids(self) -> set[int]:
@@ -87,7 +94,8 @@ def enter(
     found = _MEMBERSHIP.first(slug=slug, user=user.pk)
     if found is None:
         raise Http404("No such benchmark.")
-    if not may_administer(user):
+    is_otherwise = Role.ADMIN in found.roles and not may_administer(user)
+    if is_otherwise:
         found.roles = [role for role in found.roles if role != Role.ADMIN]
     if roles and not set(roles) & set(found.roles):
         raise PermissionDenied(f"This needs the role {' or '.join(roles)}.")
@@ -96,7 +104,7 @@ def enter(
         raise NeedsFactor
     if request is not None and request.method not in _LOOKS and not even_archived:
         refuse_archived(found.benchmark)
-    access = Access(user=user, benchmark=found.benchmark, membership=found)
+    access = Access(user, found.benchmark, found, is_otherwise)
     if request is not None:
         request.entered = access  # type: ignore[attr-defined]
     return access

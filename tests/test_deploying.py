@@ -109,7 +109,7 @@ def test_every_service_is_pinned_watched_and_shut() -> None:
         assert (each["read_only"], each["cap_drop"], each["tmpfs"]) == (True, ["ALL"], ["/tmp"])
         assert "user" not in each, "the image's own"
     watched = [name for name, each in services.items() if "test" in each.get("healthcheck", {})]
-    assert watched == ["worker", "database", "broker"]  # web: by the image's own
+    assert watched == ["worker", "database", "broker", "cache"]  # web: by the image's own
     assert not re.search(r"privileged: true|docker\.sock|network_mode", yaml.dump(services))
 
 
@@ -134,6 +134,13 @@ def settings_of_containers() -> dict[str, str]:
 def test_settings_of_the_containers_are_listed() -> None:
     listed = set(re.findall(r"`([A-Z_]+)`", (ROOT / "docs/settings.md").read_text()))
     assert set(settings_of_containers()) - listed == set()
+
+
+def test_several_web_processes_count_rates_together() -> None:
+    assert '"--workers", "4"' in _containerfile()
+    host = settings_of_containers()["LIMITS_CACHE"].removeprefix("redis://")
+    assert host in compose()["services"]
+    assert "LIMITS_CACHE=" in (ROOT / "docs/deploying.md").read_text()
 
 
 @pytest.mark.slow

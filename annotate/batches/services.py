@@ -33,6 +33,7 @@ from annotate.plans.services import (
     needs_consent,
 )
 from annotate.voting.cases import settle
+from annotate.voting.eligibility import kinds_for
 from annotate.voting.services import Answer, check_answer, check_change, count_vote, fill, last_link
 from annotate.voting.slots import free_cases, lease, take
 from corpus.access import Access
@@ -131,7 +132,7 @@ def submit_batch(*, batch: Batch, access: Access) -> Batch:
             raise Refused(f"{len(missing)} of {len(items)} items are still to be judged.")
         checks = [each for each in items if each.check_item is not None]
         failed = sum(each.label != each.check_item.expected for each in checks)  # type: ignore[union-attr]
-        lost = 0 if failed else _make_votes(batch, items)
+        lost = 0 if failed else _make_votes(batch, items, access)
         _end(batch, BatchStatus.REJECTED if failed else BatchStatus.ACCEPTED, failed, lost)
         verb = "reject batch" if failed else "accept batch"
         _note(access, verb, batch, items=len(items), failed=failed, lost=lost)
@@ -195,11 +196,12 @@ def _make(access: Access, plan: VotingPlan) -> Batch:
     return batch
 
 
-def _make_votes(batch: Batch, items: Sequence[BatchItem]) -> int:
+def _make_votes(batch: Batch, items: Sequence[BatchItem], access: Access) -> int:
     """Votes of what may still count; how many slots were lost or cases decided meanwhile."""
     lost = 0
     guideline = Guideline.objects.current_version(batch.plan.benchmark_id)
     own = VoteSlot.objects.held_by(batch.voter_id).filter(batch=batch)
+    own = own.filter(case__kind__in=kinds_for(access))
     own = own.annotate(last_link=last_link(OuterRef("case")))
     slots = {slot.case_id: slot for slot in own}
     for item in items:

@@ -64,10 +64,19 @@ def unqualified_domains(access: Access, plan: VotingPlan | None = None) -> list[
     return [each.name for each in rows]
 
 
-def judgeable_by(voter_id: int, domains: Collection[int]) -> QuerySet[EscalationCase]:
-    """Open cases of these domains whose pair this person neither made gold, labelled in a panel
-    nor judged in a batch; none of an aspect that was removed, until it is restored."""
-    cases = EscalationCase.objects.open().of_voters().filter(query__domain__id__in=domains)
+def kinds_for(access: Access) -> list[str]:
+    """The kinds of cases that this person may judge. Admins may read what machines said of any
+    pair: their word on an audited one would bound nothing."""
+    kept_out = {CaseKind.REFERENCE, *([CaseKind.AUDIT] if access.is_unblinded else [])}
+    return [kind for kind in CaseKind if kind not in kept_out]
+
+
+def judgeable_by(
+    voter_id: int, domains: Collection[int], kinds: Collection[str]
+) -> QuerySet[EscalationCase]:
+    """Open cases of these domains and kinds whose pair this person neither made gold, labelled in
+    a panel nor judged in a batch; none of an aspect that was removed, until it is restored."""
+    cases = EscalationCase.objects.open().filter(kind__in=kinds, query__domain__id__in=domains)
     cases = cases.filter(aspect__removed_at=None)
     cases = cases.exclude(knows_pair(voter_id)).exclude(labelled_in_panel_by(voter_id))
     return cases.exclude(judged_in_batch_of(voter_id))
@@ -78,7 +87,7 @@ def waiting_for(access: Access, plan: VotingPlan | None = None) -> QuerySet[Esca
     voter = access.user.pk
     slots = VoteSlot.objects.filter(case=OuterRef("pk"))
     unseen = ~Exists(slots.filter(voter=voter)) & Exists(slots.free(timezone.now()))
-    cases = judgeable_by(voter, voting_domains(access, plan))
+    cases = judgeable_by(voter, voting_domains(access, plan), kinds_for(access))
     return cases.filter(Exists(slots.held_by(voter)) | unseen)
 
 

@@ -39,7 +39,7 @@ from annotate.voting.models import VoteSlotQuerySet
 from annotate.voting.slots import take
 from corpus.access import Access
 from corpus.judgments.services import lock_queries
-from corpus.models import Benchmark
+from corpus.models import Benchmark, Membership
 from kit.database.prepared import Prepared, preparing
 from kit.errors import Refused
 
@@ -113,13 +113,16 @@ def cast_vote(
     it and records the people's label. `replaces` names the person's own vote that this one
     corrects while the case is open; without it a second vote is AlreadyVoted. Raises Refused for
     a case that is over or full, one's own passage, a missing reason or span, and PermissionDenied
-    for everybody but annotators of the query's domain. `access` and `plan`, where the caller has
+    for everybody but annotators of the query's domain, and for admins where the pair is audited.
+    `access` and `plan`, where the caller has
     them, spare their queries. `made_up`: nobody judged, as in a demo; the label that it decides is
     marked as one of the practice model is, so that no release becomes final with it.
     """
     benchmark = case.query.domain.benchmark
     if access is None:
         require_annotator(case.query, voter)
+        place = Membership.objects.get(benchmark=benchmark, user=voter)
+        access = Access(voter, benchmark, place)
     elif not (
         access.user.pk == voter.pk
         and access.is_annotator
@@ -127,6 +130,8 @@ def cast_vote(
     ):
         raise PermissionDenied("Only annotators of this domain may change this.")
     plan = plan or VotingPlan.objects.current(benchmark)
+    if case.kind == CaseKind.AUDIT and access.is_unblinded:
+        raise PermissionDenied("Admins, who may read what machines said, judge no audited pair.")
     if plan.has_batches:
         raise Refused("Here people vote in batches. Take one first.")
     if plan.asks_exam:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotate.models import Batch, CaseKind, EscalationCase, VoteSlot, VotingPlan
 from annotate.plans.services import condition_of
-from annotate.voting.eligibility import judgeable_by, voting_domains
+from annotate.voting.eligibility import judgeable_by, kinds_for, voting_domains
 from annotate.voting.majority import CAP
 from annotate.voting.models import VoteSlotQuerySet
 from corpus.access import Access
@@ -142,32 +142,37 @@ def _reading() -> AbstractContextManager[Any]:
 
 def _free_for(access: Access, plan: VotingPlan) -> VoteSlotQuerySet:
     domains = voting_domains(access, plan)
-    return _free(access.user.pk, access.benchmark.pk, domains, timezone.now())
+    kinds = kinds_for(access)
+    return _free(access.user.pk, access.benchmark.pk, domains, kinds, timezone.now())
 
 
-def _free(voter: int, benchmark: int, domains: Collection[int], now: datetime) -> VoteSlotQuerySet:
+def _free(
+    voter: int, benchmark: int, domains: Collection[int], kinds: Collection[str], now: datetime
+) -> VoteSlotQuerySet:
     """Free slots of these domains that this person may take, in everybody's order.
 
     Of a case those first that nobody had: who left one finds it as they left it, while there are
     others. Of the one table: joins would tempt a database to sort every slot there is.
     """
     mine = VoteSlot.objects.filter(case=OuterRef("case"), voter=voter)
-    cases = judgeable_by(voter, domains).filter(pk=OuterRef("case"))
+    cases = judgeable_by(voter, domains, kinds).filter(pk=OuterRef("case"))
     free = VoteSlot.objects.free(now).filter(benchmark=benchmark)
     free = free.filter(~Exists(mine), Exists(cases))
     return free.order_by("turn", F("voter").asc(nulls_first=True))
 
 
-def _held(voter: int, benchmark: int, own: Collection[int], left: int) -> VoteSlotQuerySet:
+def _held(
+    voter: int, benchmark: int, own: Collection[int], kinds: Collection[str], left: int
+) -> VoteSlotQuerySet:
     """Slots that the person has in their own domains, outside batches; none of the case left."""
     held = VoteSlot.objects.held_by(voter).filter(benchmark=benchmark, batch=None)
-    cases = EscalationCase.objects.open().of_voters().filter(query__domain__id__in=own)
+    cases = EscalationCase.objects.open().filter(kind__in=kinds, query__domain__id__in=own)
     return held.exclude(case=left).filter(Exists(cases.filter(pk=OuterRef("case")))).order_by()
 
 
 def _queue(domains: Collection[int], now: datetime, **who: Any) -> VoteSlotQuerySet:
     """Free slots, and with each the one that the person has: both in one query."""
-    free = _free(who["voter"], who["benchmark"], domains, now)
+    free = _free(who["voter"], who["benchmark"], domains, who["kinds"], now)
     free = free.annotate(held=Subquery(_held(**who).values("pk")[:1]))
     return free.select_for_update(skip_locked=True)
 
@@ -201,7 +206,7 @@ def _find(
 ) -> tuple[VoteSlot | None, list[VoteSlot]]:
     """The slot that they have, with its case; without one the free slots to go to, in order."""
     who: dict[str, Any] = {"voter": access.user.pk, "benchmark": access.benchmark.pk}
-    who |= {"own": access.domain_ids, "left": after.pk if after else 0}
+    who |= {"own": access.domain_ids, "kinds": kinds_for(access), "left": after.pk if after else 0}
     asked = who | {"domains": voting_domains(access, plan), "now": timezone.now()}
     if after is None:
         free = _AHEAD.rows(**asked)

@@ -1,8 +1,9 @@
 """Gold passages of aspects that a cleaned corpus version inherits, and those that it loses."""
 
 from collections import defaultdict
+from collections.abc import Collection
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from annotate.models import Aspect, GoldPassage
 from corpus.models import CorpusVersion
@@ -51,3 +52,9 @@ def aspects_in(version: CorpusVersion) -> dict[int, set[tuple[int, int]]]:
         for passage in passages:
             found[passage].add((query_of[aspect], aspect))
     return dict(found)
+
+
+def aspect_texts(queries: Collection[int]) -> QuerySet[Aspect, tuple[int, str]]:
+    """(query, text) of the standing aspects of these queries."""
+    aspects = Aspect.objects.filter(query__in=queries, removed_at=None)
+    return aspects.order_by("pk").values_list("query_id", "content")

@@ -21,7 +21,7 @@ from django.core.cache import cache
 from django.db.models.functions import Length
 
 from corpus.cleaning.chunks import PAGES, Chunker, drive, pages_of, requests_for, without_page
-from corpus.cleaning.reading import PageRead, page_names, read_pages, settings_of
+from corpus.cleaning.reading import PageRead, Sites, page_names, read_pages, settings_of
 from corpus.cleaning.rules import Tally
 from corpus.cleaning.services import draft
 from corpus.marcus.agents import work_on
@@ -145,13 +145,14 @@ def _forecast(
 ) -> dict[str, Any]:
     parts: list[tuple[dict[str, Asked], float]] = []
     pages_read = 0
+    sites = Sites(runs[0].source, gold)
     asking = [run for run in runs if run.has_agents]
     for stratum in strata.values() if asking else ():
         names, times = stratum.chosen(_LETTERS // len(strata))
         rows = _rows(asking[0].source, {name: stratum.drawn[name] for name in names})
         asked: dict[str, Asked] = {}
         for run in asking:
-            asked |= _of_agents(run, rows, gold)
+            asked |= _of_agents(run, rows, gold, sites)
         parts.append((asked, times))
         pages_read += len(names)
     parts += [_of_chunks(run) for run in runs if run.has_calls and not run.has_agents]
@@ -235,12 +236,12 @@ def _measured(name: str, model: str, role: str) -> Measured:
 
 
 def _of_agents(
-    run: CleaningRun, rows: Sequence[CleanedPage], gold: dict[int, list[int]]
+    run: CleaningRun, rows: Sequence[CleanedPage], gold: dict[int, list[int]], sites: Sites
 ) -> dict[str, Asked]:
     """What would be asked about these pages, by the key of the request."""
     settings = settings_of(run)
     asked: dict[str, Asked] = {}
-    for each in read_pages(rows, settings, gold, aspects_of(run.source)):
+    for each in read_pages(rows, settings, gold, aspects_of(run.source), sites):
         replies: dict[str, str] = {}
         while True:
             sent = _work_on(each, settings, replies)
@@ -279,6 +280,7 @@ def _work_on(
         key=fence_key(),
         ask=ask,
         protected=read.protected,
+        recurring=read.recurring,
     )
     asyncio.run(working)
     return sent

@@ -12,7 +12,7 @@ from corpus.cleaning.decisions import open_of, settle_as_before
 from corpus.cleaning.models import SHARED
 from corpus.cleaning.reading import PageRead, Sites, read_pages, settings_of
 from corpus.marcus.agents import Chunk, Result, uncleaned, work_on
-from corpus.marcus.checking import PieceKey
+from corpus.marcus.checking import Decided, Notes, PieceKey
 from corpus.marcus.parts import Aspects, Page
 from corpus.models import CleanedPage, CleaningRun, PageState, Passage, Violation
 from corpus.versions.effective import aspects_of, gold_of
@@ -37,7 +37,7 @@ class Job:
 
     row: CleanedPage
     page: Page
-    decided: dict[PieceKey, str]
+    decided: Decided
     # Words and lines that say of a line of gold that it is no menu, and that it is one.
     protected: frozenset[str]
     recurring: frozenset[str]
@@ -130,12 +130,14 @@ def _find_known(run: CleaningRun, jobs: list[Job]) -> None:
         job.known = found.get((job.row.digest, job.row.page_id))
 
 
-def _decisions_of(rows: Sequence[CleanedPage]) -> dict[int, dict[PieceKey, str]]:
-    """What was decided about places of these pages, by page."""
-    found: dict[int, dict[PieceKey, str]] = {}
+def _decisions_of(rows: Sequence[CleanedPage]) -> dict[int, dict[PieceKey, tuple[str, str, str]]]:
+    """What was decided about places of these pages, and of which words, by page."""
+    found: dict[int, dict[PieceKey, tuple[str, str, str]]] = {}
     decided = Violation.objects.filter(page__in=rows).exclude(decision="")
-    for page, decision, *place in decided.values_list("page_id", "decision", *_PLACE):
-        found.setdefault(page, {})[tuple(place)] = decision
+    for each in decided:
+        place = (each.stage, each.part, each.window, each.number)
+        about = (each.decision, each.source, each.output)
+        found.setdefault(each.page_id, {})[place] = about
     return found
 
 
@@ -153,6 +155,7 @@ def _digest(run: CleaningRun, read: PageRead, aspects: Aspects) -> str:
         # Results of old do not say which chunks hold text of the page that no passage covers.
         *(["beside"] if read.text else []),
         *([sorted(read.recurring)] if read.recurring else []),
+        *([{"aspects": sorted(read.of_aspects)}] if read.of_aspects else []),
     ]
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -192,8 +195,8 @@ def _store(job: Job, shared: Collection[int]) -> bool:
             "pairs": {name: list(notes.pairs[name]) for name in sorted(pairs)},
             "recalls": notes.recalls,
         }
-        # What is new; what was decided before stays as it was decided.
-        there = set(row.violations.values_list(*_PLACE))
+        # What is new; what was decided before of the same words stays as it was decided.
+        there = _there(row, notes)
         new = [
             Violation(page=row, **dict(zip(_PLACE, place, strict=True)), **fields)
             for place, fields in notes.findings.items()
@@ -206,6 +209,21 @@ def _store(job: Job, shared: Collection[int]) -> bool:
             row.state = PageState.WAITING  # for a worker, to go on with what others decided
     row.save()
     return row.state not in (PageState.HELD, PageState.WAITING)
+
+
+def _there(row: CleanedPage, notes: Notes) -> set[PieceKey]:
+    """The places that the page has listed; those where other words stand now are listed anew."""
+    listed: dict[PieceKey, Violation] = {
+        (each.stage, each.part, each.window, each.number): each for each in row.violations.all()
+    }
+    other = [
+        place
+        for place, found in notes.findings.items()
+        if place in listed
+        and (listed[place].source, listed[place].output) != (found["source"], found["output"])
+    ]
+    Violation.objects.filter(pk__in=[listed.pop(place).pk for place in other]).delete()
+    return set(listed)
 
 
 def _rows(chunks: Sequence[Chunk], page: Page) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
@@ -11,6 +11,7 @@ from corpus.marcus.parts import Aspects, Page, Source, page_of, take_apart
 from corpus.marcus.regions import recurring_lines
 from corpus.marcus.settings import AGENTS, Settings
 from corpus.models import CleanedPage, CleaningRun, CorpusVersion, Document, Passage, Query
+from corpus.versions.effective import aspect_texts
 from kit.errors import Refused
 
 # Shorter words than these stand in every menu.
@@ -30,8 +31,11 @@ class PageRead(NamedTuple):
     text: str
     sources: Sequence[Source]
     gold: Mapping[int, Sequence[int]]
-    # Words of its queries, their answers and its names: no line of gold with one counts as a menu.
+    # Words of its queries, their answers and aspects, and its names: no line of gold that has one
+    # counts as a menu.
     protected: frozenset[str]
+    # Those of the aspects.
+    of_aspects: frozenset[str]
     # Lines of gold that stand on other pages of the site too.
     recurring: frozenset[str]
 
@@ -72,32 +76,33 @@ def read_pages(
     settings: Settings,
     gold: Mapping[int, Sequence[int]],
     aspects: Aspects,
-    sites: "Sites | None" = None,
+    sites: "Sites",
 ) -> Iterator[PageRead]:
-    """These pages with their texts; without `sites` no line is known to recur."""
+    """These pages with their texts."""
     requested = [pk for row in rows for pk in row.passages]
     texts = Passage.objects.in_bulk(requested)
     queries = Query.objects.in_bulk({query for pk in requested for query in gold.get(pk, ())})
+    said = aspect_texts(queries)
     for row in rows:
         members = [texts[pk] for pk in row.passages if pk in texts]
         sources = [Source(p.pk, p.pid, p.text or "", p.start, p.end) for p in members]
         own = {p.pk: gold[p.pk] for p in members if p.pk in gold}
         text = row.document.text if row.document else ""
         page = take_apart(sources, own, aspects, page_text=text, single_span=settings.single_span)
-        own_queries = [queries[pk] for pk in {each for keys in own.values() for each in keys}]
+        asked = {each for keys in own.values() for each in keys}
+        of_aspects = _words_of(text for pk in asked for text in said.get(pk, ()))
         names = [row.page_id.rpartition("/")[2], *(p.title for p in members)]
         addresses = (row.document, *members)
         url = next((each.source_url for each in addresses if each and each.source_url), "")
-        recurring = sites.lines(site_of(row.domain_id, row.page_id, url)) if sites and own else ()
-        yield PageRead(
-            row, page, text, sources, own, _words_of(own_queries, names), frozenset(recurring)
-        )
+        recurring = sites.lines(site_of(row.domain_id, row.page_id, url)) if own else ()
+        of_queries = (each for pk in asked for each in (queries[pk].text, *queries[pk].answers))
+        protected = _words_of((*map(str, of_queries), *names)) | of_aspects
+        yield PageRead(row, page, text, sources, own, protected, of_aspects, frozenset(recurring))
 
 
-def _words_of(queries: Sequence[Query], names: Sequence[str]) -> frozenset[str]:
-    """The words of queries, of their short answers and of names, in small letters."""
-    asked = (text for query in queries for text in (query.text, *map(str, query.answers)))
-    words = (word.lower() for text in (*asked, *names) for word in re.findall(r"[^\W_]+", text))
+def _words_of(texts: Iterable[str]) -> frozenset[str]:
+    """Their words, in small letters."""
+    words = (word.lower() for text in texts for word in re.findall(r"[^\W_]+", text))
     return frozenset(word for word in words if len(word) >= _LEAST_LETTERS)
 
 

@@ -1,12 +1,12 @@
 """A page on its way through SafeClean, FastClean and the Splitter (docs/protocol.md 4.2 to 4.5)."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from corpus.chunking.rules import clean
 from corpus.marcus.asking import Ask, read_reply, request, says_nothing
-from corpus.marcus.checking import Notes, PieceKey, check_gold
+from corpus.marcus.checking import Decided, Notes, check_gold
 from corpus.marcus.inheritance import Overlap, holdings
 from corpus.marcus.parts import Page, Part
 from corpus.marcus.regions import menu_spans
@@ -54,7 +54,7 @@ async def work_on(
     *,
     key: bytes,
     ask: Ask,
-    decided: Mapping[PieceKey, str] | None = None,
+    decided: Decided | None = None,
     protected: Collection[str] = (),
     recurring: Collection[str] = (),
 ) -> Result:
@@ -112,7 +112,7 @@ class _Worker:
         settings: Settings,
         key: bytes,
         ask: Ask,
-        decided: Mapping[PieceKey, str],
+        decided: Decided,
         protected: Collection[str],
         recurring: Collection[str],
     ) -> None:

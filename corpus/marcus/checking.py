@@ -18,6 +18,9 @@ from kit.boilerplate import count_words
 ACCEPTED, REPAIRED, ORIGINAL = "accepted", "repaired", "original"
 PieceKey: TypeAlias = tuple[str, int, int, int]
 """Stage, part, window and number of a piece: the same every time the page is worked on."""
+Decided: TypeAlias = Mapping[PieceKey, tuple[str, str, str]]
+"""What a person decided at a place, and of which words of the source and of the agent's text: where
+others stand there now, as after a change of how pieces are counted, it says nothing of them."""
 
 LISTED: Final = frozenset(
     {Kind.DROPPED, Kind.ADDED, Kind.CHANGED, Kind.MOVED, Kind.REPAIRED, Kind.TABLE, Kind.MENU}
@@ -57,7 +60,7 @@ def check_gold(
     *,
     where: tuple[str, int, int],
     policy: str,
-    decided: Mapping[PieceKey, str],
+    decided: Decided,
     notes: Notes,
     cuts: Sequence[int] = (),
     menus: Sequence[tuple[int, int]] = (),
@@ -73,7 +76,7 @@ def check_gold(
     leads = leads_of(verdict)
     numbers = [n for n, piece in enumerate(verdict.pieces) if piece.is_violation]
     if policy == "person":
-        decisions = _given(leads, where, decided)
+        decisions = _given(source, output, verdict, leads, where, decided)
         small = too_small(source, verdict, leads, ask_from)
         decisions = {n: REPAIRED for n in leads if leads[n] in small} | decisions
     else:
@@ -143,11 +146,22 @@ def too_small(
 
 
 def _given(
-    leads: Mapping[int, int], where: tuple[str, int, int], decided: Mapping[PieceKey, str]
+    source: str,
+    output: str,
+    verdict: Verdict,
+    leads: Mapping[int, int],
+    where: tuple[str, int, int],
+    decided: Decided,
 ) -> dict[int, str]:
     """What people decided, for each violation that it settles."""
-    given = {number: decided.get((*where, lead), "") for number, lead in leads.items()}
-    return {number: decision for number, decision in given.items() if decision}
+    ends = {lead: verdict.pieces[number].end for number, lead in leads.items()}
+    given: dict[int, str] = {}
+    for lead, end in ends.items():
+        piece = verdict.pieces[lead]
+        decision, *about = decided.get((*where, lead), ("", "", ""))
+        if about == [source[piece.start : end], output[piece.out_start : piece.out_end]]:
+            given[lead] = decision
+    return {number: given[lead] for number, lead in leads.items() if given.get(lead)}
 
 
 def _decisions(

@@ -7,7 +7,7 @@ expert view of a derived version follow from them as they do everywhere
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -153,16 +153,30 @@ def effective_labels(
 
 # Readers of what passages support; a room further left knows it.
 _aspects: list[Callable[[CorpusVersion], Aspects]] = []
+_aspect_texts: list[Callable[[Collection[int]], Iterable[tuple[int, str]]]] = []
 
 
-def tell_aspects(read: Callable[[CorpusVersion], Aspects]) -> None:
-    """Let cleanings ask which aspects the gold of a version supports."""
+def tell_aspects(
+    read: Callable[[CorpusVersion], Aspects],
+    texts: Callable[[Collection[int]], Iterable[tuple[int, str]]],
+) -> None:
+    """Let cleanings ask which aspects the gold of a version supports, and what aspects say."""
     _aspects.append(read)
+    _aspect_texts.append(texts)
 
 
 def aspects_of(version: CorpusVersion) -> Aspects:
     """The (query, aspect) pairs that each gold passage of the version supports."""
     return {passage: pairs for read in _aspects for passage, pairs in read(version).items()}
+
+
+def aspect_texts(queries: Collection[int]) -> dict[int, list[str]]:
+    """What the aspects of these queries say, by query."""
+    found: dict[int, list[str]] = defaultdict(list)
+    for read in _aspect_texts:
+        for query, text in read(queries):
+            found[query].append(text)
+    return found
 
 
 def gold_of(version: CorpusVersion) -> dict[int, list[int]]:

@@ -123,6 +123,8 @@ def _records(
 def _data_type(of: pa.DataType) -> str:
     if pa.types.is_date(of):
         return "sc:Date"
+    if pa.types.is_floating(of):
+        return "sc:Float"
     return "sc:Integer" if pa.types.is_integer(of) else "sc:Text"
 
 

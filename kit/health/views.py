@@ -1,7 +1,11 @@
 """Probes and figures for machines, which need no account, and a page for staff."""
 
+import json
+import logging
+import re
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -9,15 +13,21 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import Resolver404, get_script_prefix, resolve
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_safe
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_POST, require_safe
+from rest_framework.request import Request
 
 from kit import htmx
+from kit.account.rates import Rate
 from kit.health import checks, metrics
 from kit.runs.workers import Worker
 
+logger = logging.getLogger(__name__)
+_LONGEST_REPORT: Final = 8_192  # bytes
 _CONTACT_HOLDS: Final = timedelta(days=90)
 # How old the answer of /-/ready may be: probes come every ten seconds or so.
 _FRESH_SECONDS: Final = 2
@@ -76,6 +86,58 @@ def security_txt(request: HttpRequest) -> HttpResponse:
     expires = (timezone.now() + _CONTACT_HOLDS).strftime("%Y-%m-%dT00:00:00Z")
     text = f"Contact: {settings.SECURITY_CONTACT}\nExpires: {expires}\n"
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
+
+
+class ReportRate(Rate):
+    """Reports of one address, so that nobody fills the log."""
+
+    scope = "reports"
+
+    def get_cache_key(self, request: Request | HttpRequest, view: Any) -> str:
+        return f"throttle_reports_{self.get_ident(request)}"
+
+
+@csrf_exempt
+@login_not_required
+@never_cache
+@require_POST
+def csp_report(request: HttpRequest) -> HttpResponse:
+    """What a browser kept from being loaded or run: a line of the log, and nothing of its texts.
+
+    Anybody may send anything here, so a report is short, seldom, and only what is known is logged.
+    """
+    if not ReportRate().allow_request(request, None):
+        return HttpResponse(status=204)  # a refusal would be a line as well
+    sent = request.read(_LONGEST_REPORT + 1)
+    try:
+        told = json.loads(sent)["csp-report"] if len(sent) <= _LONGEST_REPORT else None
+        directive, blocked, page = (
+            str(told[name]) for name in ("violated-directive", "blocked-uri", "document-uri")
+        )
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return HttpResponse(status=400)
+    name = re.match(r"[a-z-]{1,40}", directive)
+    if name is None:
+        return HttpResponse(status=400)
+    logger.warning("csp: %s kept %s from %s", name[0], _origin(blocked), _route(page))
+    return HttpResponse(status=204)
+
+
+def _origin(blocked: str) -> str:
+    """Whose it was: an address may hold what is secret, its host does not."""
+    if re.fullmatch(r"[a-z-]{1,20}", blocked):  # "inline", "eval", "data"
+        return blocked
+    found = re.match(r"[a-z]{1,10}://[A-Za-z0-9.:-]{1,253}(?=[/?#]|$)", blocked)
+    return found[0] if found else "something"
+
+
+def _route(page: str) -> str:
+    """The kind of page, by its route: an address may hold the token of a link."""
+    try:
+        path = urlsplit(page).path.removeprefix(get_script_prefix().rstrip("/"))
+        return f"/{resolve(path).route}"
+    except (ValueError, Resolver404):
+        return "a page"
 
 
 @require_GET

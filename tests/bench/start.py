@@ -1,10 +1,11 @@
-"""How long a start takes beside importing three libraries, what waiting costs, and how soon a job
-begins.
+"""How long a start takes beside importing three libraries, what a command of files takes beside
+importing Django, what waiting costs, and how soon a job begins.
 
 The anchor, a first start with the demo and a later start take turns, so that a machine whose speed
 drifts changes all three: read the ratios.
 """
 
+import resource
 import statistics
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import time
 from pathlib import Path
 
 from tests.bench.processor import busy_seconds, family, wait_until_idle
-from tests.bench.server import Assay, running_assay
+from tests.bench.server import ROOT, Assay, running_assay
+from tests.evaluation.metrics.score_files import QRELS, RUN
 
 ROUNDS = 5
 ANCHOR = [sys.executable, "-c", "import django, numpy, pyarrow"]
@@ -58,6 +60,7 @@ def main() -> None:
             for name in ("first start", "later start"):
                 with running_assay(Path(folder)) as assay:
                     seconds[name].append(assay.seconds_to_first_page)
+    alone()
     anchor = statistics.median(seconds["anchor"])
     for name, values in seconds.items():
         median = statistics.median(values)
@@ -77,6 +80,30 @@ def yardstick() -> float:
     begun = time.perf_counter()
     sum(i * i for i in range(20_000_000))
     return time.perf_counter() - begun
+
+
+def alone() -> None:
+    """Processor time of a command that reads files and no database, from its start to its end."""
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        run, qrels = Path(folder, "r.run"), Path(folder, "q.txt")
+        run.write_text(RUN)
+        qrels.write_text(QRELS)
+        commands = {
+            "django": [sys.executable, "-c", "import django"],
+            "score_run": [sys.executable, "manage.py", "score_run", run, "--qrels", qrels],
+        }
+        spent: dict[str, list[float]] = {name: [] for name in commands}
+        for _ in range(ROUNDS):
+            for name, command in commands.items():
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+                spent[name].append(user + system)
+    django, ours = (statistics.median(values) for values in spent.values())
+    print(
+        f"score_run of files: {ours:.2f} s of a processor, {ours / django:.1f} of Django's import"
+    )
 
 
 def jobs(assay: Assay) -> None:

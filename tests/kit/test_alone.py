@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from config.safety import write_secret_key
+from kit.lists.chained import chained
 from manage import is_alone
 from tests.bench.server import ROOT
 from tests.evaluation.metrics.score_files import QRELS, RUN
@@ -65,6 +66,7 @@ def heavy(modules: set[str]) -> set[str]:
 def files(tmp_path):
     for name, content in (("r.run", RUN), ("q.txt", QRELS), ("r.csv", _RATINGS), ("p.txt", "Hi")):
         (tmp_path / name).write_text(content)
+    (tmp_path / "e.jsonl").write_text("".join(chained([{"id": 1, "verb": "vote"}])))
     return tmp_path
 
 
@@ -79,6 +81,8 @@ def files(tmp_path):
                 (["score_run", "r.run", "--qrels", "q.txt", "--csv"], "kind,gold", {"pyarrow"}),
                 (["score_run", "--help"], "--metrics", {"pyarrow", "scipy"}),
                 (["agreement", "r.csv", "--level", "nominal"], "percent agreement", {"pyarrow"}),
+                (["aggregate_votes", "r.csv"], "majority", {"pyarrow"}),
+                (["verify_events", "e.jsonl"], "1 events", {"numpy", "pyarrow", "scipy"}),
                 (["verify_release", "."], "cannot be read as a release", {"scipy"}),
                 (["practice_model", "--help"], "--latency-ms", {"numpy", "pyarrow", "scipy"}),
             ]

@@ -1,7 +1,8 @@
 """Hundreds of ways to write an address inside, at every door that fetches one: none is reached.
 
-The one door is the page that an expert collects, by its screen and the API (`request_fetch`), and
-what that page redirects to. A resolver of ours answers for names; a trap takes every socket.
+The doors are the page that an expert collects, by its screen and the API (`request_fetch`), what
+that page redirects to, and webhooks (`add_webhook`, and what is sent there). A resolver of ours
+answers for names; a trap takes every socket.
 """
 
 import asyncio
@@ -12,12 +13,15 @@ from itertools import count
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from corpus.models import PageFetch, Role
+from corpus.models import Delivery, PageFetch, Role
 from corpus.pages import fetching
+from corpus.webhooks.services import add_webhook, deliver
 from kit import egress
 from kit.egress import EgressFailed, EgressRefused, fetch
 from kit.errors import Refused
+from kit.models import Event
 from tests.factories import make_benchmark, make_member, make_query
 from tests.local_site import serving
 
@@ -104,12 +108,21 @@ def sockets(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     return made
 
 
-def test_four_hundred_forms_reach_nothing_inside(sockets: list[Any]) -> None:
+def ask(form: str) -> Any:
+    return fetch(form)
+
+
+def tell(form: str) -> Any:
+    return egress.post(form, b"{}", {}, limits=egress.Limits(seconds=5, size=100, redirects=0))
+
+
+@pytest.mark.parametrize("door", [ask, tell])
+def test_four_hundred_forms_reach_nothing_inside(door: Any, sockets: list[Any]) -> None:
     assert len(forms()) >= 400
     wrong = []
     for form in forms():
         try:
-            asyncio.run(fetch(form))
+            asyncio.run(door(form))
             wrong.append(form)
         except EgressRefused:
             pass
@@ -153,3 +166,28 @@ def test_no_expert_reaches_it(sockets: list[Any]) -> None:
     assert sockets == []
     assert fetched > 100
     assert PageFetch.objects.filter(status="done").count() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_no_webhook_reaches_it(sockets: list[Any]) -> None:
+    """Refused when it is added, or, where a name leads inside, when something is to be sent."""
+    benchmark = make_benchmark()
+    admin = make_member(benchmark, "admin", Role.ADMIN)
+    event = Event.objects.create(verb="x", target_type="corpus.benchmark", target_id="1")
+    added = 0
+    for form in forms():
+        try:
+            webhook, _ = add_webhook(benchmark=benchmark, actor=admin, url=form, kinds=["settings"])
+        except Refused:
+            continue
+        added += 1
+        sent = Delivery.objects.create(webhook=webhook, event=event, due_at=timezone.now())
+        assert deliver() >= 1
+        sent.refresh_from_db()
+        assert (sent.status, sent.state) == (0, Delivery.State.WAITING), form
+        assert "public" in sent.answer or "address" in sent.answer, (form, sent.answer)
+        Delivery.objects.all().delete()
+        webhook.delete()
+    assert sockets == []
+    assert added > 50

@@ -2,6 +2,7 @@
 but our own files, and no page gives it a reason to."""
 
 import json
+import logging
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings as configured
+from django.core.cache import caches
 from django.test import Client
 from django.urls import reverse
 
@@ -44,6 +46,7 @@ POLICY = {
     "form-action": ["'self'"],
     "base-uri": ["'none'"],
     "frame-ancestors": ["'none'"],
+    "report-uri": ["/csp-report/"],
 }
 
 
@@ -372,3 +375,63 @@ def test_signing_out_takes_a_button_and_ends_the_session(client, person) -> None
     assert client.get("/").status_code == 200
     client.post(reverse("sign-out"))
     assert client.get("/").status_code == 302
+
+
+def report(body: Any, **more: Any) -> tuple[int, list[str]]:
+    """What a browser is answered that sends this, and the lines of the log."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    body = body if isinstance(body, (bytes, str)) else json.dumps({"csp-report": body})
+    logging.getLogger().addHandler(handler)
+    try:
+        # As browsers do: without a token of the page, and from nobody who is signed in.
+        client = Client(enforce_csrf_checks=True)
+        sent = {"content_type": "application/csp-report"} | more
+        return client.post("/csp-report/", body, **sent).status_code, lines
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+BLOCKED = {
+    "violated-directive": "script-src-elem",
+    "blocked-uri": "https://evil.example/steal?key=a-secret",
+    "document-uri": "https://assay.example/b/garden/?q=a-secret",
+    "script-sample": "a-secret",
+}
+
+
+def test_what_a_browser_blocked_is_a_line_of_the_log_without_secrets() -> None:
+    caches["limits"].clear()
+    status, lines = report(BLOCKED)
+    said = "csp: script-src-elem kept https://evil.example from /b/<slug:slug>/"
+    assert (status, lines) == (204, [said])
+    token = {"document-uri": "https://assay.example/sign-in/a-secret-token/"}
+    assert "secret" not in str(report(BLOCKED | token)[1])
+    inline = {"blocked-uri": "inline", "document-uri": "about:blank"}
+    assert report(BLOCKED | inline)[1] == ["csp: script-src-elem kept inline from a page"]
+    forged = {"blocked-uri": "https://u:a-secret@e\nWARNING forged", "document-uri": "http://[/"}
+    assert report(BLOCKED | forged)[1] == ["csp: script-src-elem kept something from a page"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"{", b"[]", b"[" * 8_000, b'{"csp-report": 1}', {}, b"\xff"),
+        json.dumps({"csp-report": BLOCKED | {"script-sample": "x" * 8_192}}),
+        BLOCKED | {"violated-directive": "\nforged"},
+    ],
+)
+def test_a_report_that_is_none_or_too_long_is_refused(body: Any) -> None:
+    caches["limits"].clear()
+    status, lines = report(body)
+    assert status == 400
+    assert not [line for line in lines if line.startswith("csp:")]
+
+
+def test_reports_of_one_address_are_few() -> None:
+    caches["limits"].clear()
+    found = [report(BLOCKED) for _ in range(21)]
+    assert [(status, len(lines)) for status, lines in found] == [(204, 1)] * 20 + [(204, 0)]
+    assert report(BLOCKED, REMOTE_ADDR="10.9.8.7")[0] == 204
+    caches["limits"].clear()

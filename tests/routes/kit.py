@@ -44,6 +44,8 @@ ROWS: list[tuple[str, Row]] = [
     ("ready", get(PUBLIC, 503)),
     ("metrics", get(PUBLIC, 404)),
     ("security-txt", get(PUBLIC, 404)),
+    # Anybody's browser may report, in words that are read.
+    ("csp-report", post(PUBLIC, 400)),
     ("health", get((), special=STAFF_ALONE)),
     ("glossary", get(EVERYBODY_SIGNED_IN)),
     ("sign-out", post(EVERYBODY_SIGNED_IN)),

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
+from annotate.models import Aspect
 from corpus.cleaning.decisions import decide, queue, undo
 from corpus.cleaning.pages import CleaningPump, Job
 from corpus.models import CleanedPage, CleaningRun, PageState, Violation
@@ -71,6 +73,26 @@ def test_lines_that_recur_on_pages_of_a_site_are_menus(benchmark, settings) -> N
     assert find(run, "1#") == pages[0].partition("Two lakes\n")[2]
 
 
+def test_a_menu_with_words_of_an_aspect_stays_in_gold(benchmark, settings) -> None:
+    """What an expert took back asks for nothing."""
+    bridge, park, query = "Mayor Opens New Bridge", "Dogs in the Park", make_query(benchmark, "8")
+    Aspect.objects.create(query=query, k=1, content="How a bridge swings in the wind")
+    Aspect.objects.create(query=query, k=2, content="Dogs", removed_at=timezone.now())
+    text = "\n".join([LONG, "Related", bridge, park, "Privacy policy", "© 2019 The Valley News"])
+    make_gold(query, make_passage(benchmark, "menus/page_0.txt", text=text))
+
+    def article(role: str, text: str) -> str:
+        return text.partition("\nRelated")[0] if role == "safe_clean" else text
+
+    with cleaner(settings, article) as server:
+        found = find(clean(benchmark, server.endpoint), "menus/")
+        assert (bridge in found, park in found) == (True, False)
+        # Without that aspect the page is another one, and no answer of the first run holds for it.
+        Aspect.objects.filter(k=1).update(removed_at=timezone.now())
+        found = find(clean(benchmark, server.endpoint, name="again"), "menus/")
+        assert (bridge in found, park in found) == (False, False)
+
+
 def test_the_original_is_kept_where_the_policy_says_so(benchmark, settings) -> None:
     with cleaner(settings, careless) as server:
         run = clean(benchmark, server.endpoint, policy="original")
@@ -118,6 +140,27 @@ def test_a_person_decides_and_the_run_goes_on(benchmark, settings, decision, wor
     assert Event.objects.filter(verb="decide cleaning violation", actor=admin).count() == 1
     with pytest.raises(Refused):
         decide(violation=found, decision="accepted", actor=admin)
+
+
+def test_a_decision_about_other_words_at_its_place_is_asked_for_again(benchmark, settings) -> None:
+    """As after an upgrade that counts the pieces of a text otherwise."""
+    admin = make_member(benchmark, "admin", "admin")
+    with cleaner(settings, careless) as server:
+        run = clean(benchmark, server.endpoint, policy="person")
+        found = queue(run).get()
+        decide(violation=found, decision="accepted", actor=admin)
+        Violation.objects.filter(pk=found.pk).update(source="9")
+        run.refresh_from_db()
+        assert run.claim()
+        run = drive(run)
+        assert run.status == "paused"
+        again = queue(run).get()
+        assert (again.source, again.output, again.decision) == ("7", "8", "")
+        decide(violation=again, decision="repaired", actor=admin)
+        run.refresh_from_db()
+        assert run.claim()
+        assert drive(run).status == "done"
+    assert find(run) == LONG
 
 
 def test_deciding_by_the_screen_and_by_the_api(benchmark, settings) -> None:

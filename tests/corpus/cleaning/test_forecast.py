@@ -55,6 +55,16 @@ CORPORA: dict[str, Corpus] = {
         "marcus",
         {},
     ),
+    "menus that recur on a site": (
+        {
+            f"r{n}_0.txt": f"The Valley\nSheep and dogs\nTwo lakes\n{lines(9, f'owls {n}')}"
+            for n in range(9)
+        },
+        {},
+        ["r1_0.txt", "r4_0.txt"],
+        "marcus",
+        {},
+    ),
     "long loaded pages": ({}, {"a.txt": lines(900), "b.txt": sections(90)}, [], "marcus", {}),
     "loaded pages with gold": (
         {"a_0.txt": lines(5), "b_0.txt": f"# Part 3\n{lines(6, 'moths 3')}"},

@@ -108,9 +108,21 @@ def test_a_person_decides_where_the_policy_says_so(decision: str, text: str) -> 
     held, _ = run(careless, policy="person")
     assert held.notes.is_held
     assert not held.chunks
-    place = next(iter(held.notes.findings))
-    result, _ = run(careless, policy="person", decided={place: decision})
+    ((place, found),) = held.notes.findings.items()
+    about = (decision, found["source"], found["output"])
+    result, _ = run(careless, policy="person", decided={place: about})
     assert f"by {text} spores" in result.chunks[0].text
+
+
+@pytest.mark.parametrize("changed", ["source", "output"])
+def test_what_was_decided_of_other_words_at_a_place_is_asked_again(changed: str) -> None:
+    """A version that counts pieces otherwise would let it reach words that nobody read."""
+    ((place, found),) = run(careless, policy="person")[0].notes.findings.items()
+    found = found | {changed: "other words"}
+    about = ("accepted", found["source"], found["output"])
+    result, _ = run(careless, policy="person", decided={place: about})
+    assert result.notes.is_held
+    assert [each["decision"] for each in result.notes.findings.values()] == [""]
 
 
 MENU = "Home\nNews\nSign in\nSubscribe"
@@ -149,7 +161,8 @@ def test_what_is_left_out_in_one_go_is_one_question() -> None:
     ((place, found),) = held.notes.findings.items()
     assert found["source"] == more.strip()
     for decision, kept in (("accepted", False), ("repaired", True)):
-        result, _ = run(article, given=given, policy="person", decided={place: decision})
+        about = (decision, found["source"], found["output"])
+        result, _ = run(article, given=given, policy="person", decided={place: about})
         assert ("Bats" in result.chunks[0].text, "Owls" in result.chunks[0].text) == (kept, kept)
         assert "Privacy" not in result.chunks[0].text
 

@@ -3,19 +3,25 @@
 from typing import Any
 
 import pytest
+from django.core.exceptions import PermissionDenied
+from django.test import Client
 
-from annotate.models import CaseKind, CaseStatus, EscalationCase
+from annotate.models import CaseKind, CaseStatus, EscalationCase, Vote, VoteSlot, VotingPlan
+from annotate.voting.eligibility import waiting_for
 from annotate.voting.services import cast_vote
+from annotate.voting.slots import next_slot, reserve
+from corpus.access import enter
 from corpus.judgments.services import record_judgment
-from corpus.models import Judgment, Source
+from corpus.models import Judgment, Membership, Source
 from debate.audits.services import audit_sheet, audited, draw_audit
 from debate.models import AuditItem, Debate
 from kit.errors import Refused
 from kit.models import Event
 from kit.stats.proportions import upper_bound
-from tests.annotate.world import hx, make_snapshot, make_world, masked, signed_in
+from tests.annotate.batching import answer_all, submit, take
+from tests.annotate.world import hx, make_snapshot, make_world, masked, signed_in, write_plan
 from tests.debate.runs.test_screens import make_debate, make_run
-from tests.factories import make_member, make_passage, make_query
+from tests.factories import make_gold, make_member, make_passage, make_query, make_token
 
 pytestmark = pytest.mark.django_db
 
@@ -173,7 +179,7 @@ def test_nothing_that_a_voter_gets_differs_by_kind(world, role, positions) -> No
     """The same case under every kind, byte for byte; in the suite for a reviewer who votes."""
     snapshot = make_snapshot() if positions is None else make_snapshot(positions=[], rounds=0)
     case = world.case(snapshot=snapshot)
-    both = make_member(world.benchmark, "both", "annotator", "reviewer", "admin")
+    both = make_member(world.benchmark, "both", "annotator", "reviewer")
     person = both if role == "both" else world.voters[0]
     seen = []
     for kind in OF_VOTERS:
@@ -226,3 +232,42 @@ def test_debate_of_an_audited_pair_does_not_tell_of_it(world, run) -> None:
     item = audit_of(run, world).items.first()
     page = signed_in(world.reviewer).get(world.url(f"debates/{run.pk}/pairs/{item.debate_id}/"))
     assert f"disputes/{item.case.public_id}/" not in page.content.decode()
+
+
+def test_who_may_read_what_machines_said_judges_no_audited_pair(world, run) -> None:
+    """Neither asked, nor by the address of a case, a batch, or a token that is no admin's."""
+    both = make_member(world.benchmark, "both", "admin", "annotator")
+    case = audit_of(run, world, size=1).items.get().case
+    dispute = world.case()
+    access, plan = enter(both, "garden"), VotingPlan.objects.current(world.benchmark)
+    assert list(waiting_for(access)) == [dispute]
+    assert set(waiting_for(enter(world.voters[0], "garden"))) == {case, dispute}
+    assert next_slot(access=access, plan=plan).case == dispute
+    assert reserve(access=access, plan=plan, case=case) is None
+    for more in ({}, {"access": access}):
+        with pytest.raises(PermissionDenied, match="Admins"):
+            cast_vote(case=case, voter=both, label=1, **more)
+    key = make_token(both, scope="annotate")
+    token = Client(headers={"Authorization": f"Token {key}"})
+    address = f"/api/b/garden/cases/{case.public_id}"
+    assert token.post(f"{address}/votes/", {"label": 1}).status_code == 403
+    found = token.get("/api/b/garden/cases/next/").content.decode()
+    assert str(dispute.public_id) in found
+    decide(case, world, 1)
+    assert not Vote.objects.filter(voter=both).exists()
+
+
+def test_what_somebody_had_begun_who_became_an_admin_counts_in_no_audit(world, run) -> None:
+    case = audit_of(run, world, size=1).items.get().case
+    for n in range(3):
+        text = f"This is how it stands in page {n}. It goes on for a while. Nothing more is said."
+        passage = make_passage(world.benchmark, f"gold/{n}", "biology", text=text)
+        make_gold(make_query(world.benchmark, f"g{n}", "biology"), passage)
+    write_plan(world, batch_size=2, reveal="none")
+    batch = take(world, world.voters[0])
+    answer_all(world, batch)
+    Membership.objects.filter(user=world.voters[0]).update(roles=["admin", "annotator"])
+    submit(world, batch)
+    assert (batch.status, batch.lost_items) == ("accepted", 1)
+    assert not Vote.objects.filter(case=case).exists()
+    assert VoteSlot.objects.filter(case=case, voter=None).count() == 3

@@ -1,6 +1,7 @@
 """The seven examples printed in Bright-Pro's paper: their shape is entered with the verbs of the
 screens and comes out of a release as it went in (aspects, weights, passages, order)."""
 
+import json
 from io import StringIO
 from pathlib import Path
 
@@ -123,6 +124,10 @@ def test_printed_shares_are_imported_as_they_are_and_come_out_again(tmp_path: Pa
             found = [(row["id"], row["weight"]) for row in table.to_pylist()]
             assert found == rows
             assert set(table["scale"].to_pylist()) == {"shares"}
+        said = json.loads((tmp_path / folder / "croissant.json").read_text())["recordSet"]
+        fields = [each for records in said for each in records["field"]]
+        kinds = {each["source"]["extract"]["column"]: each["dataType"] for each in fields}
+        assert (kinds["weight"], kinds["content"]) == ("sc:Float", "sc:Text")
 
 
 def load_and_release(benchmark: Benchmark, folder: Path, out: Path) -> None:

@@ -1,8 +1,7 @@
 """What a release holds for others' tools: MTEB, ir_datasets, RankLLM.
 
-MTEB needs torch and ir_datasets is not among the packages of tests either: where they are
-installed they open the release, elsewhere the task runs on a bare base class, and pytrec_eval,
-with which MTEB computes, gives the figures.
+MTEB needs torch: where it is installed it opens the release, elsewhere the task runs on a bare base
+class, and pytrec_eval, with which MTEB computes, gives the figures.
 """
 
 import json
