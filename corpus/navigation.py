@@ -135,6 +135,45 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
     ),
 }
 
+# Pages that the palette finds and the bar does not name: other pages lead there.
+_BEHIND: Final[dict[str, tuple[Page, ...]]] = {
+    "Data": (
+        Page("Audit of original gold", "audit"),
+        Page("Versions of the gold", "gold-versions"),
+        Page("Expansions", "expansions", _readers_of_debates),
+        Page("New expansion", "expansion-new", _admins),
+        Page("Clean a corpus version", "cleaning-new", _admins),
+    ),
+    "Annotate": (
+        Page("Blind comparisons of answers", "comparisons", _seniors),
+        Page("Blind scores of weights", "rescore-samples", _admins),
+        Page("Draw a panel", "panel-new", _admins),
+    ),
+    "Agents": (
+        Page("New debate run", "debate-run-new", _admins),
+        Page("Build a pool", "pool-new", _admins),
+        Page("New run of a search agent", "agent-run-new", _admins),
+        Page("New RAG run", "rag-run-new", _admins),
+        Page("New chain", "chain-new", _admins),
+        Page("New training data", "training-run-new", _admins),
+        Page("Answer runs", "answer-runs", _seniors),
+        Page("Let a model write answers", "answer-run-new", _admins),
+    ),
+    "Results": (
+        Page("Compare two systems", "leaderboard-compare"),
+        Page("Before and after", "leaderboard-versions"),
+        Page("Label noise", "noise-checks", _readers_of_debates),
+        Page("Known systems", "known-systems"),
+        Page("Compute a retrieval run", "run-computations", _admins),
+        Page("New reranking", "rerank-run-new", _admins),
+        Page("New pipeline", "pipeline-new", _admins),
+        Page("Labels that would help most", "holes-next", _admins),
+        Page("Stated confidence", "agent-calibration", _readers_of_debates),
+        Page("People beside the judge", "judge-samples", _readers_of_debates),
+    ),
+    "Manage": (Page("Voting: conditions compared", "voting-arms", _admins),),
+}
+
 
 def sections_for(access: Access, path: str) -> list[Section]:
     """The sections that the person sees, with the page open that `path` belongs to."""
@@ -162,12 +201,23 @@ def sections_for(access: Access, path: str) -> list[Section]:
 
 
 def pages_called(access: Access, words: str) -> Iterator[tuple[str, Page]]:
-    """The pages whose label, or whose section's, holds every word; each with its section."""
-    for section in sections_for(access, ""):
-        for page in section.pages:
-            name = f"{section.label} {page.label}".lower()
-            if all(word in name for word in words.lower().split()):
-                yield section.label, page
+    """The pages whose label, or whose section's, holds every word; each with its section. Those
+    behind others are found by words alone."""
+    found = [(each.label, page) for each in sections_for(access, "") for page in each.pages]
+    slug = access.benchmark.slug
+    for label, pages in _BEHIND.items() if words else ():
+        seen = (page for page in pages if page.who(access))
+        found += [(label, replace(page, url=reverse(page.name, args=[slug]))) for page in seen]
+    for label, page in found:
+        name = f"{label} {page.label}".lower()
+        if all(word in name for word in words.lower().split()):
+            yield label, page
+
+
+def sees(access: Access, name: str) -> bool:
+    """Whether the person sees the page of this name, as the bar and the palette say it."""
+    every = (page for pages in (*_SECTIONS.values(), *_BEHIND.values()) for page in pages)
+    return any(page.name == name and page.who(access) for page in every)
 
 
 def named_benchmark(request: HttpRequest) -> dict[str, str]:

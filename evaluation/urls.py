@@ -30,6 +30,7 @@ _PUSH = f"{_HERE}/pushes/<int:pk>"
 _TRANSFERS = f"{_HERE}/transfers"
 urlpatterns = [
     path(f"{_HERE}/checklist/", checklist.checklist, name="checklist"),
+    path("find/", finding.find_everywhere, name="find-everywhere"),
     path(f"{_HERE}/find/", finding.find, name="find"),
     path(f"{_AGREED}/", agreement.agreement, name="agreement"),
     path(f"{_AGREED}/<str:what>/", agreement.agreement, name="agreement-of"),

@@ -64,6 +64,20 @@ def test_what_is_not(line: str) -> None:
     assert not is_crowded(line)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("annotate/voting/vote", "annotate/workspace/query", "annotate/workspace/remake"),
+        *("annotate/workspace/aspect_split", "annotate/workspace/aspect_merge"),
+        *("annotate/workspace/query_scale", "annotate/assignments/submit"),
+        *("annotate/panels/item", "annotate/review/review", "corpus/cleaning/violation"),
+    ],
+)
+def test_screens_of_work_have_no_bar(name: str) -> None:
+    first = (TEMPLATES / f"{name}.html").read_text(encoding="utf-8").splitlines()[0]
+    assert first == '{% extends "work.html" %}'
+
+
 def test_filters_apply_at_once() -> None:
     # A search has a button and is asked by it.
     forms = {

@@ -146,10 +146,12 @@ def shown_item(access: Access, item: ReferenceItem) -> dict[str, Any]:
 
 
 def _last(panel: ReferencePanel, item: ReferenceItem | None) -> dict[str, str]:
-    """The way back to the item labelled before, and what it is about; nothing without one."""
+    """The way back to the item labelled before, and what was said of it; nothing without one."""
     if item is None:
         return {}
-    return {"last_url": panel_url(panel, "panel-item", item.pk), "last_pid": item.case.passage.pid}
+    said = LABEL_WORDS[item.own_label]  # type: ignore[attr-defined]
+    here = panel_url(panel, "panel-item", item.pk)
+    return {"last_url": here, "last_pid": item.case.passage.pid, "last_label": said}
 
 
 def _shown(

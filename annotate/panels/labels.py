@@ -220,10 +220,11 @@ def _reopen(access: Access, item: ReferenceItem, label: int | None) -> tuple[Vot
 
 
 def own_items(access: Access, panel: ReferencePanel) -> QuerySet[ReferenceItem]:
-    """Items that the person has labelled, the last one first."""
+    """Items that the person has labelled, the last one first, each with its `own_label`."""
     votes = Vote.objects.standing().filter(voter=access.user, case=OuterRef("case"))
     items = panel.items.filter(Exists(votes)).select_related("case__passage")
-    return items.annotate(own=votes.values("pk")[:1]).order_by("-own")
+    own = {"own": votes.values("pk")[:1], "own_label": votes.values("label")[:1]}
+    return items.annotate(**own).order_by("-own")
 
 
 def _first_waiting(

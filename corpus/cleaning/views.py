@@ -284,6 +284,11 @@ def violation(request: HttpRequest, slug: str, pk: int, violation_pk: int) -> Ht
     pairs = found.page.result.get("pairs", {})
     name = f"{found.stage}:{found.part}:{found.window}"
     source, output = pairs.get(name, (found.source, found.output))
+    undoable = found if may_undo(found, run, access.user) else last_of(run, access.user)
+    asks = ""
+    if undoable and undoable != found:
+        what = f"“{undoable.get_decision_display()}” in {undoable.page.page_id}"
+        asks = f"Undo {what}? You leave this violation for that one."
     context: dict[str, Any] = {
         "access": access,
         "run": run,
@@ -294,7 +299,8 @@ def violation(request: HttpRequest, slug: str, pk: int, violation_pk: int) -> Ht
         "sides": side_by_side(source, output),
         "can_decide": found.decision == "" and found.is_violation and not run.is_over,
         "following": following(run, found),
-        "undoable": found if may_undo(found, run, access.user) else last_of(run, access.user),
+        "undoable": undoable,
+        "undo_asks": asks,
     }
     return htmx.render(request, "corpus/cleaning/violation.html", context)
 

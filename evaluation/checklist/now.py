@@ -19,40 +19,66 @@ from corpus.models import (
     RerankRun,
     RunComputation,
 )
-from debate.models import AnswerRun, DebateRun
+from debate.models import AnswerRun, DebateRun, HintRun, Trial
 from evaluation.models import (
     AgentRun,
     Chain,
     GradeRun,
     JudgeRun,
+    NoiseCheck,
     PipelineRun,
     RagRun,
     Release,
+    ReleasePush,
+    ScoreSheet,
     SupportRun,
     TrainingRun,
+    Transfer,
 )
 from kit.account.links import waiting_requests
 from kit.runs.models import RunStatus, TrackedRun
 
-# Kinds of long runs with a page of their own, by the name of its address.
-_KINDS: Final[tuple[tuple[str, type[TrackedRun]], ...]] = (
-    ("import-run", ImportRun),
-    ("pool-build", PoolBuild),
-    ("debate-run", DebateRun),
-    ("cleaning", CleaningRun),
-    ("answer-run", AnswerRun),
-    ("run-computation", RunComputation),
-    ("expansion", ExpansionRun),
-    ("rerank-run", RerankRun),
-    ("pipeline", PipelineRun),
-    ("agent-run", AgentRun),
-    ("judge-run", JudgeRun),
-    ("rag-run", RagRun),
-    ("grade-run", GradeRun),
-    ("support-run", SupportRun),
-    ("training-run", TrainingRun),
-    ("release", Release),
-    ("chain", Chain),
+
+class Kind(NamedTuple):
+    """A kind of long run: the name of its page, its model, what its runs are called, the page of
+    the navigation whose readers may open it; the field that people know a run by; what leads to
+    its benchmark, and what its page's address takes ("" for the benchmark alone)."""
+
+    page: str
+    model: type[TrackedRun]
+    label: str
+    beside: str
+    name: str = "name"
+    within: str = "benchmark"
+    key: str = "pk"
+
+
+KINDS: Final = (
+    Kind("import-run", ImportRun, "Imports", "imports", "label"),
+    Kind("pool-build", PoolBuild, "Builds of pools", "pool-new"),
+    Kind("debate-run", DebateRun, "Debate runs", "debate-runs"),
+    Kind("trial", Trial, "Trials", "prompts", "run__name", "run__benchmark"),
+    Kind("cleaning", CleaningRun, "Cleanings", "versions"),
+    Kind("answer-run", AnswerRun, "Answer runs", "answer-runs", "model"),
+    Kind(
+        "panel-hints", HintRun, "Hint runs", "panel-new", "panel__name", "panel__benchmark", "panel"
+    ),
+    Kind("run-computation", RunComputation, "Computed runs", "run-computations"),
+    Kind("expansion", ExpansionRun, "Expansions", "expansions"),
+    Kind("rerank-run", RerankRun, "Rerankings", "rerank-runs"),
+    Kind("pipeline", PipelineRun, "Pipelines", "pipelines"),
+    Kind("agent-run", AgentRun, "Agent runs", "agent-runs"),
+    Kind("judge-run", JudgeRun, "Judge runs", "agent-runs", "agent_run__name"),
+    Kind("rag-run", RagRun, "RAG runs", "rag-runs"),
+    Kind("grade-run", GradeRun, "Grade runs", "rag-runs", "rag_run__name"),
+    Kind("support-run", SupportRun, "Support runs", "support-sets", "support_set__name"),
+    Kind("training-run", TrainingRun, "Training data", "training-runs"),
+    Kind("leaderboard", ScoreSheet, "Scores of the leaderboard", "leaderboard", "profile", key=""),
+    Kind("noise-check", NoiseCheck, "Checks of label noise", "noise-checks", "metric"),
+    Kind("release", Release, "Releases", "releases", "version"),
+    Kind("push", ReleasePush, "Pushes to a hub", "releases", "repository", "of_release__benchmark"),
+    Kind("transfer", Transfer, "Files and merging", "transfers", "kind"),
+    Kind("chain", Chain, "Chains", "chains"),
 )
 _NOW: Final = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED)
 _MOST_OF_A_KIND = 5
@@ -69,16 +95,21 @@ class Wait(NamedTuple):
 
 def page_of(run: TrackedRun) -> str:
     """The address of a run's page; "" for a kind that has none."""
-    found = next((name for name, kind in _KINDS if isinstance(run, kind)), "")
-    return reverse(found, args=[run.scope, run.pk]) if found else ""
+    kind = next((each for each in KINDS if isinstance(run, each.model)), None)
+    return _at(kind, run.scope.partition("#")[0], run) if kind else ""
 
 
 def running(benchmark: Benchmark) -> Iterator[tuple[TrackedRun, str]]:
     """Work that goes on, waits for a worker or was paused, each with its page."""
-    for name, kind in _KINDS:
-        asked: dict[str, Any] = {"benchmark": benchmark, "status__in": _NOW}
-        for run in kind.objects.filter(**asked).order_by("-pk")[:_MOST_OF_A_KIND]:
-            yield run, reverse(name, args=[benchmark.slug, run.pk])
+    for kind in KINDS:
+        asked: dict[str, Any] = {kind.within: benchmark, "status__in": _NOW}
+        for run in kind.model.objects.filter(**asked).order_by("-pk")[:_MOST_OF_A_KIND]:
+            yield run, _at(kind, benchmark.slug, run)
+
+
+def _at(kind: Kind, slug: str, run: TrackedRun) -> str:
+    keys = [run.serializable_value(kind.key)] if kind.key else []
+    return reverse(kind.page, args=[slug, *keys])
 
 
 def waits(benchmark: Benchmark) -> Iterator[Wait]:

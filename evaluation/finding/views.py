@@ -1,17 +1,19 @@
 """Finding anything of a benchmark by a few words: its pages, texts, runs and people."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from corpus.access import Access, enter
-from corpus.models import CleaningRun, CorpusVersion, Membership, Query, RetrievalRun
-from corpus.navigation import pages_called
+from corpus.models import Benchmark, CorpusVersion, Membership, Query
+from corpus.navigation import pages_called, sees
 from corpus.texts.finding import find_passages, query_matches
+from evaluation.checklist.now import KINDS, Kind
 from kit import htmx
 from kit.glossary import terms
 from kit.lists.tables import clean
@@ -20,6 +22,19 @@ from kit.lists.tables import clean
 Found: TypeAlias = tuple[str, str, str]
 # Of each kind: whoever wants more opens its list.
 MOST = 6
+# Of every person, and of who runs the site.
+_OWN: Final = (
+    ("home", "Home"),
+    ("account", "Account: name, address, password, passkeys, tokens, sessions"),
+    ("drafts", "Drafts not sent"),
+    ("digest", "What waits for me, by mail"),
+    ("glossary", "Glossary"),
+)
+_OF_STAFF: Final = (
+    ("site-people", "Everybody on this site"),
+    ("sign-in-requests", "Sign-in requests"),
+    ("benchmark-new", "New benchmark"),
+)
 
 
 @require_GET
@@ -34,6 +49,38 @@ def find(request: HttpRequest, slug: str) -> HttpResponse:
         groups += [("Terms", found)] if (found := _terms(words)) else []
     context = {"access": access, "groups": groups, "words": words}
     return htmx.render(request, "evaluation/finding/found.html", context, partial="found")
+
+
+@require_GET
+def find_everywhere(request: HttpRequest) -> HttpResponse:
+    """Where no benchmark is open: the person's benchmarks with their pages, and their own pages."""
+    assert isinstance(request.user, User)
+    words = clean(request.GET.get("q", ""))
+    places = Membership.objects.live().filter(user=request.user).select_related("benchmark", "user")
+    rows = [
+        Access(request.user, each.benchmark, each) for each in places.order_by("benchmark__name")
+    ]
+    named = [
+        (reverse("benchmark", args=[each.benchmark.slug]), each.benchmark.name, "")
+        for each in rows
+        if words.casefold() in each.benchmark.name.casefold()
+    ]
+    own = _OWN + (_OF_STAFF if request.user.is_staff else ())
+    groups = [
+        ("Benchmarks", named),
+        ("Your pages", [(reverse(n), label, "") for n, label in own if _has(label, words)]),
+    ]
+    if words:
+        pages = ((each, page) for each in rows for _, page in pages_called(each, words))
+        found = [(page.url, page.label, each.benchmark.name) for each, page in pages]
+        groups += [("Pages", found[: 2 * MOST]), ("Terms", _terms(words))]
+    groups = [(label, found) for label, found in groups if found] or [("Pages", [])]
+    context = {"groups": groups, "words": words}
+    return htmx.render(request, "evaluation/finding/found.html", context, partial="found")
+
+
+def _has(label: str, words: str) -> bool:
+    return all(word in label.casefold() for word in words.casefold().split())
 
 
 def _terms(words: str) -> list[Found]:
@@ -54,16 +101,19 @@ def _things(access: Access, words: str) -> Iterator[tuple[str, list[Found]]]:
     passages = find_passages(words, version=CorpusVersion.objects.current(benchmark))
     rows = passages.order_by("pk").values_list("pk", "pid", "domain__name")[:MOST]
     yield "Passages", _links("passage", benchmark.slug, rows)
-    runs = RetrievalRun.objects.filter(benchmark=benchmark)
-    yield "Systems", _named("retrieval-run", runs, words, benchmark.slug)
-    if not (access.is_reviewer or access.is_admin):
-        return
-    if not access.is_voter:
-        runs_of_debates = benchmark.debate_runs.all()
-        yield "Debate runs", _named("debate-run", runs_of_debates, words, benchmark.slug)
-    yield "Pools", _named("pool", benchmark.pools.all(), words, benchmark.slug)
-    cleanings = CleaningRun.objects.filter(benchmark=benchmark)
-    yield "Cleanings", _named("cleaning", cleanings, words, benchmark.slug)
+    for label, url, page, rows in (
+        ("Systems", "retrieval-run", "retrieval-runs", benchmark.retrieval_runs),
+        ("Pools", "pool", "pools", benchmark.pools),
+        ("Query sources", "query-source", "query-sources", benchmark.query_sources),
+        ("Experiments", "experiment", "experiments", benchmark.experiments),
+        ("Sets of answers", "support-set", "support-sets", benchmark.support_sets),
+        ("Panels", "panel", "disputes", benchmark.reference_panels),
+    ):
+        if sees(access, page):
+            yield label, _named(url, rows.all(), words, benchmark.slug)
+    for kind in KINDS:
+        if kind.key and sees(access, kind.beside):
+            yield kind.label, _runs(kind, benchmark, words)
     if access.is_admin:
         members = Membership.objects.filter(
             benchmark=benchmark, user__username__icontains=words
@@ -75,6 +125,18 @@ def _things(access: Access, words: str) -> Iterator[tuple[str, list[Found]]]:
 def _named(url: str, rows: QuerySet[Any], words: str, slug: str) -> list[Found]:
     found = rows.filter(name__icontains=words).order_by("-pk").values_list("pk", "name")[:MOST]
     return _links(url, slug, ((*row, "") for row in found))
+
+
+def _runs(kind: Kind, benchmark: Benchmark, words: str) -> list[Found]:
+    """The newest runs of a kind with these words in their name; words of the kind itself count."""
+    rows = kind.model.objects.filter(**{kind.within: benchmark}).exclude(**{kind.name: None})
+    for word in words.split():
+        if word.casefold() not in kind.label.casefold().split():
+            rows = rows.filter(**{f"{kind.name}__icontains": word})
+    found = rows.order_by("-pk").values_list("pk", kind.key, kind.name)[:MOST]
+    return [
+        (reverse(kind.page, args=[benchmark.slug, key]), name, f"{pk}") for pk, key, name in found
+    ]
 
 
 def _links(url: str, slug: str, rows: Iterable[tuple[int, str, str]]) -> list[Found]:

@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from django import forms
+from django.utils.text import slugify
+
+from kit.glossary import terms
 
 ROOT: Final = Path(__file__).parents[2]
+TEMPLATES: Final = sorted((ROOT / "templates").rglob("*.html"))
 # Replaced in one meaning only, and right in another, which screens use.
 RIGHT_ELSEWHERE: Final = {
     "question": "what a person or a model is asked",
@@ -68,7 +72,7 @@ def visible(source: str) -> str:
 
 def shown() -> Iterator[tuple[str, str]]:
     """Where words stand, and the words: of templates, labels and helps of forms."""
-    for path in sorted((ROOT / "templates").rglob("*.html")):
+    for path in TEMPLATES:
         yield str(path.relative_to(ROOT)), visible(path.read_text(encoding="utf-8"))
     for path in sorted(ROOT.glob("[a-l]*/**/forms.py")):
         module = import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
@@ -89,6 +93,28 @@ def test_no_screen_shows_a_word_that_the_glossary_replaces() -> None:
         for hit in pattern.finditer(text)
     ]
     assert not found, "\n".join(found)
+
+
+def test_screens_that_people_begin_with_explain_their_terms() -> None:
+    first = {
+        "annotate/voting/vote": "first judgment",
+        "annotate/workspace/query": "weight",
+        "debate/runs/run_new": "debate run",
+        "debate/results/report": "consensus",
+        "annotate/plans/voting": "voting plan",
+        "annotate/exams/qualification": "qualification",
+        "evaluation/leaderboard/leaderboard": "leaderboard",
+        "annotate/panels/panels": "reference panel",
+        "evaluation/agents/board": "retriever",
+        "evaluation/rag/board": "generator",
+        "evaluation/judges/judges": "card of a judge",
+        "corpus/cleaning/new": "cleaning run",
+    }
+    for name, word in first.items():
+        source = (ROOT / "templates" / f"{name}.html").read_text(encoding="utf-8")
+        assert f'{{% term "{word}"' in source, name
+    names = set(re.findall(r'{% term "([^"]+)"', "".join(text.read_text() for text in TEMPLATES)))
+    assert {slugify(name) for name in names} <= terms().keys()
 
 
 def test_replaced_words_are_found_in_what_is_seen_and_not_in_code() -> None:

@@ -1,9 +1,10 @@
 """Rows of the routes of evaluation."""
 
-from tests.routes.rows import ADMIN, MEMBERS, READERS, ROLES, Row, get, post
+from tests.routes.rows import ADMIN, EVERYBODY_SIGNED_IN, MEMBERS, READERS, ROLES, Row, get, post
 
 ROWS: list[tuple[str, Row]] = [
     ("checklist", get(ADMIN)),
+    ("find-everywhere", get(EVERYBODY_SIGNED_IN)),
     ("find", get(MEMBERS)),
     ("agreement", get(READERS)),
     ("agreement-of", get(READERS, kwargs={"what": "votes"})),

@@ -108,7 +108,9 @@ def test_a_label_leads_on_and_can_be_corrected_with_a_reason(world, panel):
     here = client.get(url(world, panel, "label/")).url
     answer = client.post(here, {"label": "1", "elapsed_ms": "2000"})
     assert answer.url == url(world, panel, "label/")
-    assert client.get(answer.url).url != here
+    there = client.get(answer.url).url
+    assert there != here
+    assert ", which you labelled relevant" in text(client.get(there))
     vote = Vote.objects.get(voter=person)
     assert (vote.label, vote.elapsed_ms, vote.arm, vote.saw_positions) == (1, 2000, "start", True)
     page = text(client.get(here))

@@ -83,6 +83,10 @@ def test_both_weights_are_shown_side_by_side_after_scoring(desk):
     page = score(desk, take(desk))
     assert '<span class="tag warn">author 5, blind 4</span>' in page
     assert page.count('<span class="tag good">both ') == len(desk.aspects) - 1
+    # Where both agree their weight is chosen already, where they differ none is.
+    cards = page.split('aria-label="Weight of a')[1:]
+    chosen = [re.findall(r'value="(\d)" checked', card) for card in cards]
+    assert [len(each) for each in chosen] == ["author 5, blind 4" not in card for card in cards]
 
 
 def test_a_review_without_objections_is_a_handful_of_keys(desk):

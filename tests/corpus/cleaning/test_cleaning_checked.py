@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 from django.test import Client
 from django.utils import timezone
+from django.utils.html import escape
 
 from annotate.models import Aspect
 from corpus.cleaning.decisions import decide, queue, undo
@@ -203,7 +204,12 @@ def test_a_decision_is_taken_back_until_the_page_is_cleaned_with_it(benchmark, s
         here = f"/b/demo/cleaning/{run.pk}/violations/"
         assert decide(violation=first, decision="accepted", actor=admin) == second
         page = one_line(client.get(f"{here}{second.pk}/"))
-        assert "Undo the last" in page
+        taken = escape(f"“{Violation.Decision.ACCEPTED.label}” in {first.page.page_id}")
+        assert f'data-confirm="Undo {taken}? You leave this violation for that one."' in page
+        assert f'data-key-label="Undo {taken}"' in page
+        own = one_line(client.get(f"{here}{first.pk}/"))
+        assert f'data-key-label="Undo {taken}"' in own
+        assert "data-confirm" not in own
         for person, words in ((other, "Somebody else"), (admin, "Nobody has")):
             with pytest.raises(Refused, match=words):
                 undo(violation=first if person == other else second, actor=person)

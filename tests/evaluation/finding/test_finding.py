@@ -3,11 +3,17 @@
 from itertools import groupby
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from corpus.models import RetrievalRun
-from debate.models import DebateRun
+from annotate.models import ReferencePanel
+from corpus.access import enter
+from corpus.models import Benchmark, PoolBuild, RetrievalRun
+from corpus.navigation import pages_called
+from debate.models import AnswerRun, DebateRun, HintRun, Trial
+from evaluation.checklist.now import page_of
+from evaluation.models import AgentRun, JudgeRun, Release
 from kit.glossary import terms
 from tests.factories import (
     index_texts,
@@ -76,6 +82,63 @@ def test_pages_by_their_words_and_all_of_them_without(client: Client, benchmark)
     every = one_line(client.get(reverse("find", args=["demo"]), headers={"hx-request": "true"}))
     assert "Leaderboard" in every
     assert "Endpoints" in every
+
+
+def test_pages_behind_others_are_found_by_their_words(client: Client, benchmark) -> None:
+    shown = found(client, benchmark, "admin", "compare two")
+    assert f'<a href="{reverse("leaderboard-compare", args=["demo"])}">' in shown
+    shown = found(client, benchmark, "annotator", "new")
+    assert "New debate run" not in shown
+
+
+@pytest.mark.parametrize("role", ["annotator", "reviewer", "admin"])
+def test_every_page_that_is_found_opens(client: Client, benchmark, role) -> None:
+    found(client, benchmark, role, "")
+    access = enter(User.objects.get(username=f"a-{role}"), "demo")
+    pages = {page.name: page.url for letter in "aeiou" for _, page in pages_called(access, letter)}
+    assert len(pages) > 10
+    wrong = {name: client.get(url).status_code for name, url in pages.items()}
+    assert {name: code for name, code in wrong.items() if code not in (200, 302)} == {}
+
+
+def test_runs_of_every_kind_are_found_by_data(client: Client, benchmark) -> None:
+    debate = benchmark.debate_runs.get()
+    panel = ReferencePanel.objects.create(benchmark=benchmark, name="Moth panel", seed=1)
+    agent = AgentRun.objects.create(benchmark=benchmark, name="moth agent", config={})
+    made = [
+        Release.objects.create(benchmark=benchmark, version="moth-1.0"),
+        Trial.objects.create(run=debate, kind="canary", seed=1),
+        HintRun.objects.create(panel=panel, prompt_version=1, prompt_sha256="0" * 64),
+        AnswerRun.objects.create(benchmark=benchmark, model="moth-7b"),
+        PoolBuild.objects.create(benchmark=benchmark, name="moth build", depth=5),
+        JudgeRun.objects.create(benchmark=benchmark, agent_run=agent, mode="without_quotes"),
+        agent,
+    ]
+    shown = found(client, benchmark, "admin", "moth")
+    for run in made:
+        assert f'<a href="{page_of(run)}">' in shown, run
+    assert ">Moth panel</a>" in shown
+    # Words of the kind itself name it, and what is left its run.
+    only = found(client, benchmark, "reviewer", "judge moth")
+    assert page_of(made[5]) in only
+    assert page_of(debate) not in only
+    assert page_of(made[0]) not in found(client, benchmark, "reviewer", "moth")
+
+
+def test_without_a_benchmark_the_palette_has_those_of_the_person(client: Client, benchmark) -> None:
+    make_member(make_benchmark("third"), "elsewhere", "admin")
+    found(client, benchmark, "annotator", "")
+    at = reverse("find-everywhere")
+    every = one_line(client.get(at, headers={"hx-request": "true"}))
+    assert f'<a href="{reverse("benchmark", args=["demo"])}">' in every
+    assert "third" not in every.lower()
+    assert f'<a href="{reverse("account")}">' in every
+    queue = one_line(client.get(at, {"q": "my queue"}, headers={"hx-request": "true"}))
+    assert f'<a href="{reverse("queue", args=["demo"])}">My queue</a>' in queue
+    assert "Nothing is called so." in one_line(client.get(at, {"q": "zzz"}))
+    make_member(Benchmark.objects.get(slug="other"), "a-annotator", "annotator")
+    for page in ("home", "account", "glossary"):
+        assert f'hx-get="{at}"' in one_line(client.get(reverse(page)))
 
 
 def test_nothing_is_said_in_words(client: Client, benchmark) -> None:
