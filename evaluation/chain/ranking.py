@@ -12,7 +12,7 @@ from corpus.cleaning.forecast import forecast
 from corpus.cleaning.services import start_cleaning
 from corpus.computing import services as computing
 from corpus.computing.config import freeze
-from corpus.computing.methods import BATCH, LONGEST
+from corpus.computing.methods import BATCH
 from corpus.computing.models import Method
 from corpus.models import CleaningPreset, CorpusVersion, Passage, Query, QuerySource
 from corpus.reranking import services as reranking
@@ -97,18 +97,17 @@ def _embedded(here: Here, version: CorpusVersion, asked: Mapping[str, Any]) -> d
     """What vectors of all texts and queries are likely to take; those kept from before are free."""
     config = freeze(here.benchmark, Method.EMBEDDINGS, _config(here, asked))
     calls = tokens = 0
-    for rows, prefix in (
-        (Passage.objects.in_version(version).with_text(), "document_prefix"),
-        (Query.objects.in_benchmark(here.benchmark).exclude(text=""), "query_prefix"),
+    for rows, name in (
+        (Passage.objects.in_version(version).with_text(), "document"),
+        (Query.objects.in_benchmark(here.benchmark).exclude(text=""), "query"),
     ):
-        sizes = (
-            rows.order_by()
-            .values_list("domain")
-            .annotate(n=Count("pk"), length=Sum(Least(Length("text"), LONGEST)))
-        )
-        for _, n, length in sizes:
+        length = Length("text") + len(config[f"{name}_prefix"])
+        kept = Least(length, config[f"{name}_tokens"] * CHARACTERS_PER_TOKEN)
+        for _, n, total in (
+            rows.order_by().values_list("domain").annotate(n=Count("pk"), length=Sum(kept))
+        ):
             calls += ceil(n / BATCH)
-            tokens += ceil((length + n * len(config[prefix])) / CHARACTERS_PER_TOKEN)
+            tokens += ceil(total / CHARACTERS_PER_TOKEN)
     endpoint = replace(endpoints.get(config["endpoint"]), default_model=config["model"])
     return {"calls": calls, **costs(Usage(input=tokens, output=0), endpoint)}
 
