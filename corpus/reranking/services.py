@@ -228,13 +228,11 @@ def forecast(
     }.get(method, len(first))
     calls = source.query_count * each
     tried = first_asked(who, fence_key()) if is_probed(method, endpoint, config) else []
-    counted, known = (
-        [r.most_counted or likely_input(r) for r in asked] or [0] for asked in (first, tried)
-    )
+    once, pairs = (sum(r.most_counted or likely_input(r) for r in e) for e in (first, tried))
     likely = _LIKELY_OUTPUT.get(method, 0)
     if likely:
         likely += likely_thoughts(model, config.get("reasoning_effort", ""))
-    tokens = calls * sum(counted) // len(counted) + sum(known)
+    tokens = calls * once // max(1, len(first)) + pairs
     calls += len(tried)
     usage = Usage(input=tokens, output=calls * likely)
     return found | {"calls": calls, **costs(usage, endpoint)}
