@@ -47,6 +47,18 @@ def test_a_vote_says_how_far_one_is_and_the_workspace_its_state_at_once(world) -
     assert 'id="vote-progress" class="meta" hx-swap-oob="true"' in asked
 
 
+def test_where_nothing_waits_a_query_can_be_taken_and_a_reviewer_sees_what_there_is(world) -> None:
+    voter, reviewer = world.voters[0], world.reviewer
+    page = home(voter)
+    assert "unassigned quer" in page
+    assert page.count('class="primary"') == 1
+    assert f'action="{world.url("queue/next/")}"' in page
+    signed_in(voter).post(world.url("queue/next/"))
+    assert f'action="{world.url("queue/next/")}"' not in home(voter)
+    assert f'<a href="{world.url("disputes/")}">disputes</a>' in home(reviewer)
+    assert "As a reviewer" not in home(voter)
+
+
 def test_progress_counts_and_goes_by_the_gaps_between_ones_own_answers(db):
     begin = timezone.now()
     for number in range(4):
