@@ -87,6 +87,7 @@ def annotate_home(request: HttpRequest) -> HttpResponse:
     places = _places(request.user)
     queue = waiting_work(request.user)
     works_here = any(each.is_annotator or each.is_reviewer for each in places)
+    asides = [_aside(access, today) for access in places]
     context = {
         "queue": queue,
         "next": queue[0] if queue else None,
@@ -94,7 +95,10 @@ def annotate_home(request: HttpRequest) -> HttpResponse:
         "seconds": _sum(work.seconds for work in queue),
         "left": sum(work.left for work in queue),
         "week": _week(request.user, today) if works_here else None,
-        "asides": [_aside(access, today) for access in places],
+        "asides": asides,
+        # Where nothing waits: a query to take, and what a reviewer can do.
+        "to_take": next((a for a in asides if a.get("free")), None) if not queue else None,
+        "reviewed": [a.benchmark for a in places if a.is_reviewer] if not queue else [],
         "drafts": Draft.objects.of(request.user).count(),
         "today": today,
     }

@@ -6,12 +6,13 @@ was answered: counts of what became of it would tell cases from checks.
 
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.cache import cache
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from annotate.models import (
@@ -95,6 +96,21 @@ def seconds_a_query(person: User, benchmark: Benchmark) -> float | None:
     spans = ActiveSpan.objects.filter(user=person, query__in=submitted)
     queries = spans.order_by().values(of=F("query")).distinct().count()
     return spans.seconds() / queries if queries else None
+
+
+def progress(done: int, waiting: int, own: QuerySet[Any], at: str = "created_at") -> dict[str, Any]:
+    """How far the person is in a queue, for annotate/progress.html: "12 of 40", and how long the
+    rest takes by the gaps between `own` latest answers; 0 where these are too few."""
+    latest = own.order_by(f"-{at}").values_list(at, flat=True)[:RECENT]
+    gaps = [(later - earlier).total_seconds() for later, earlier in pairwise(latest)]
+    known = [gap for gap in gaps if 0 < gap <= LONGEST]
+    pace = median(known) if len(known) >= LEAST else 0
+    return {
+        "place": min(done + 1, done + waiting),
+        "done": done,
+        "total": done + waiting,
+        "seconds_left": max(60, waiting * pace) if pace and waiting else 0,
+    }
 
 
 def seconds_left(person: User, query: Query) -> float | None:

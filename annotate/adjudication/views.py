@@ -13,12 +13,19 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.adjudication.items import read_item
-from annotate.adjudication.queue import OpenItem, as_rows, find_item, listed, open_items
+from annotate.adjudication.queue import (
+    OpenItem,
+    as_rows,
+    find_item,
+    listed,
+    open_items,
+)
 from annotate.adjudication.services import GONE, settle, undo_decision
 from annotate.forms import TextField
 from annotate.models import Adjudication, OpenKind
 from annotate.voting.disputes import domain_choices
 from annotate.voting.items import LABEL_WORDS, item_context, titled
+from annotate.worked import progress
 from annotate.workspace.models import RUBRIC, SCALE_TOP
 from corpus.access import Access, enter
 from corpus.models import Role
@@ -129,8 +136,10 @@ def get_item(access: Access, name: str) -> OpenItem:
 def _context(request: HttpRequest, access: Access, item: OpenItem) -> dict[str, Any]:
     shown = read_item(item)
     slug, kept = access.benchmark.slug, _kept(request)
+    own = Adjudication.objects.in_benchmark(access.benchmark).filter(adjudicator=access.user)
     context: dict[str, Any] = {
         "access": access,
+        "progress": progress(own.standing().count(), len(open_items(access)), own),
         "shown": shown,
         "kind": OpenKind(item.kind),
         "form": SettleForm(),

@@ -19,6 +19,7 @@ from annotate.answers.report import report
 from annotate.models import AnswerComparison, AnswerPair, AnswerRating, Preferred
 from annotate.review.forms import SampleForm
 from annotate.review.rescoring import MAX_SIZE
+from annotate.worked import progress
 from annotate.workspace.views.queries import reading
 from corpus.access import Access, enter
 from corpus.lists import domain_choices
@@ -229,13 +230,14 @@ def _context(
     access: Access, pair: AnswerPair | None, form: RatingForm, earlier: AnswerRating | None
 ) -> dict[str, Any]:
     done = verbs.rateable(access).filter(ratings__rater=access.user, ratings__stands=True)
+    own = AnswerRating.objects.filter(rater=access.user)
     context: dict[str, Any] = {
         "access": access,
         "item": pair,
         "asked_by": "pair",
         "given_words": "points",
         "done_words": "Your ratings so far",
-        "waiting": verbs.to_rate(access).count(),
+        "progress": progress(done.count(), verbs.to_rate(access).count(), own),
         "done": list(done.order_by("place")),
     }
     if pair is None:

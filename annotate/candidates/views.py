@@ -15,6 +15,7 @@ from annotate.candidates.services import confirm_candidate, refuse_candidate, ta
 from annotate.models import GoldPassage
 from annotate.rights import assignment_of, may_annotate, why_not
 from annotate.voting.items import titled, web_url
+from annotate.worked import progress
 from corpus.access import Access, enter, first_or_404
 from corpus.lists import domain_choices
 from corpus.models import PoolEntry
@@ -23,6 +24,8 @@ from kit import htmx
 from kit.lists.tables import Column, Filter, Table
 
 _LONGEST = 4000
+# States in which an expert has still to decide, in the order in which they are led to.
+UNDECIDED = ("candidate", "conflict", "open")
 
 
 class VerdictForm(forms.Form):
@@ -113,10 +116,18 @@ def _next(access: Access, found: dict[str, Any]) -> str:
     """The next proposal that nobody has decided, else the list."""
     behind = rows_for(access).filter(pk__gt=found["entry"].pk).order_by("pk")
     slug = access.benchmark.slug
-    for state in ("candidate", "conflict", "open"):
+    for state in UNDECIDED:
         if entry := in_state(access, behind, state).first():
             return reverse("candidate", args=[slug, entry.pk])
     return reverse("candidates", args=[slug])
+
+
+def _progress(access: Access) -> dict[str, Any]:
+    """Of all proposals those that are decided, by whomever; the pace is the person's own."""
+    rows = rows_for(access)
+    waiting = sum(in_state(access, rows, state).count() for state in UNDECIDED)
+    own = GoldPassage.objects.filter(created_by=access.user)
+    return progress(rows.count() - waiting, waiting, own)
 
 
 def _context(access: Access, found: dict[str, Any], form: VerdictForm) -> dict[str, Any]:
@@ -130,6 +141,7 @@ def _context(access: Access, found: dict[str, Any], form: VerdictForm) -> dict[s
     gold = GoldPassage.objects.standing().filter(aspect=found["aspect"]).select_related("passage")
     return {
         "access": access,
+        "progress": _progress(access),
         "found": found,
         "entry": entry,
         "passage": entry.passage,

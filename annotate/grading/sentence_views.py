@@ -12,6 +12,7 @@ from annotate.grading import sentences as verbs
 from annotate.grading.models import VERDICTS
 from annotate.models import SentenceGrade, SentenceItem
 from annotate.voting.forms import NO_SPAN
+from annotate.worked import progress
 from corpus.access import Access, enter
 from corpus.models import Role
 from kit import htmx
@@ -73,11 +74,12 @@ def _context(access: Access) -> dict[str, Any]:
     done = verbs.judgeable(access).filter(
         grades__grader=access.user, grades__stands=True, grades__verdict__isnull=False
     )
+    own = SentenceGrade.objects.filter(grader=access.user)
     return {
         "access": access,
         "asked_by": "sentence",
         "done_words": "Your verdicts so far",
-        "waiting": verbs.to_judge(access).count(),
+        "progress": progress(done.count(), verbs.to_judge(access).count(), own),
         "done": list(done.order_by("pk")),
     }
 

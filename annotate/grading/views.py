@@ -14,6 +14,7 @@ from annotate.forms import TextField
 from annotate.grading import services as verbs
 from annotate.grading.models import GradingSample, SampleKind, Scale
 from annotate.models import AnswerGrade, Aspect, GradedAnswer
+from annotate.worked import progress
 from annotate.workspace.views.queries import reading
 from corpus.access import Access, enter
 from corpus.models import Role
@@ -140,14 +141,14 @@ def _as_given(grade: AnswerGrade) -> dict[str, Any]:
 
 def _context(access: Access) -> dict[str, Any]:
     done = verbs.gradable(access).filter(grades__grader=access.user, grades__stands=True)
-    waiting = verbs.to_grade(access).count()
+    own = AnswerGrade.objects.filter(grader=access.user)
     return {
         "access": access,
         "asked_by": "answer",
         "goes_on": True,
         "given_words": "scores",
         "done_words": "Your scores so far",
-        "waiting": waiting,
+        "progress": progress(done.count(), verbs.to_grade(access).count(), own),
         "done": list(done.order_by("pk")),
     }
 

@@ -15,7 +15,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotate.models import CaseStatus, ReferenceItem, ReferencePanel, VoteSlot
+from annotate.models import CaseStatus, ReferenceItem, ReferencePanel, SpotCheck, Vote, VoteSlot
 from annotate.panels import labels as verbs
 from annotate.panels import settling as checking
 from annotate.panels.labels import practice_left, start_practice
@@ -25,6 +25,7 @@ from annotate.voting.eligibility import unqualified_domains
 from annotate.voting.forms import VoteForm
 from annotate.voting.items import LABEL_WORDS, asked_again, item_context, with_default
 from annotate.voting.services import AlreadyVoted
+from annotate.worked import progress
 from corpus.access import Access, enter
 from corpus.models import Domain, Role
 from kit import htmx
@@ -84,13 +85,18 @@ def panel_item(request: HttpRequest, slug: str, pk: int, item: int) -> HttpRespo
     if slot is None and not VoteSlot.objects.filter(case=found.case, voter=access.user).exists():
         messages.info(request, "This item is not yours to label, or others label it already.")
         return htmx.redirect(request, here)
-    last = verbs.own_items(access, panel).exclude(pk=found.pk).first()
+    own = verbs.own_items(access, panel)
+    last = own.exclude(pk=found.pk).first()
 
     def context() -> dict[str, Any]:
         return {
             "mine": found.case.votes.standing().filter(voter=access.user).first(),
             "can_correct": panel.is_open and not found.checks.exists(),
-            "given": verbs.own_items(access, panel).exclude(pk=found.pk).count(),
+            "progress": progress(
+                own.count(),
+                verbs.waiting_labels(access, panel).count(),
+                Vote.objects.filter(voter=access.user, batch=None),
+            ),
             "later_url": f"{here}?after={found.pk}",
             "next_url": here,
             **_last(panel, last),
@@ -193,7 +199,11 @@ def spot_check(request: HttpRequest, slug: str, pk: int, item: int) -> HttpRespo
             "check": found.checks.standing().select_related("checker").first(),
             "votes": found.case.votes.standing().order_by("pk"),
             "is_undecided": found.case.status == CaseStatus.EXPERT,
-            "waiting": checking.waiting_checks(access, panel).count(),
+            "progress": progress(
+                SpotCheck.objects.standing().filter(item__panel=panel, checker=access.user).count(),
+                checking.waiting_checks(access, panel).count(),
+                SpotCheck.objects.filter(checker=access.user),
+            ),
             "later_url": f"{here}?after={found.pk}",
             **_shown(access, found),
         }

@@ -13,6 +13,7 @@ from annotate.models import Aspect, RescoreSample, RescoreTask, Scale
 from annotate.review import rescoring as verbs
 from annotate.review.forms import BlindForm, SampleForm
 from annotate.review.rescoring import unscored
+from annotate.worked import progress
 from annotate.workspace.models import RUBRIC, SCALE_TOP
 from annotate.workspace.views.queries import reading
 from corpus.access import Access, enter
@@ -102,8 +103,10 @@ def _context(access: Access, sent: Any, task: RescoreTask | None = None) -> dict
     if found is None:
         return context
     aspects = unscored(found.query, access.user)
-    waiting = verbs.waiting_tasks(access).count()
-    context |= {"query": found.query, "waiting": waiting, **reading(found.query)}
+    own = RescoreTask.objects.filter(scorer=access.user, done_at__isnull=False)
+    here = own.filter(query__domain__benchmark=access.benchmark)
+    far = progress(here.count(), verbs.waiting_tasks(access).count(), own, "done_at")
+    context |= {"query": found.query, "progress": far, **reading(found.query)}
     return context | blind_context(aspects, sent)
 
 

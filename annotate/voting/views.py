@@ -114,6 +114,7 @@ def page_context(access: Access, plan: VotingPlan) -> dict[str, Any]:
         "access": access,
         "plan": plan,
         "waiting": waiting,
+        "given": _own_votes(access).count() if waiting else 0,
         "is_most": waiting == MAX_COUNTED,
         "seconds_left": max(60, waiting * about_seconds_a_vote(access.user, plan))
         if waiting

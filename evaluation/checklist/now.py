@@ -8,7 +8,8 @@ from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate.models import Assignment, Review, ReviewStatus, WorkState
+from annotate.assignments.models import unassigned
+from annotate.models import Assignment, EscalationCase, Review, ReviewStatus, WorkState
 from corpus.models import (
     Benchmark,
     CleaningRun,
@@ -16,6 +17,7 @@ from corpus.models import (
     ImportRun,
     Membership,
     PoolBuild,
+    Query,
     RerankRun,
     RunComputation,
 )
@@ -123,6 +125,12 @@ def waits(benchmark: Benchmark) -> Iterator[Wait]:
         "user__username", flat=True
     ):
         yield Wait(f"{name} waits for", "you", "a new sign-in link", at("people"))
+    if disputes := EscalationCase.objects.in_benchmark(benchmark).open().of_voters().count():
+        url = at("disputes", "?status=open")
+        yield Wait("Debates wait for", "voters", _of(disputes, "dispute"), url)
+    queries = Query.objects.in_benchmark(benchmark).filter(domain__is_ready=True)
+    if free := unassigned(queries).count():
+        yield Wait("Queries wait for", "you", _of(free, "unassigned query"), at("assignments"))
     assigned = Assignment.objects.in_benchmark(benchmark).order_by("holder__username")
     back = Q(state=WorkState.CHANGES_REQUESTED)
     late = Q(pk__in=assigned.overdue(timezone.localdate()))

@@ -66,15 +66,22 @@ class Step:
 
 @require_GET
 def checklist(request: HttpRequest, slug: str) -> HttpResponse:
-    """A part of the overview, for admins; `?brief=1` is what the home page says of it."""
+    """A part of the overview, for admins; `?brief=1` is what the home page says of it, `?running=1`
+    the work that runs, which is asked for again while it does."""
     access = enter(request.user, slug, Role.ADMIN)
-    steps = list(steps_of(access.benchmark))
-    context = {
+    runs = list(running(access.benchmark))
+    now = {
         "access": access,
+        "runs": runs,
+        "is_live": any(run.status != RunStatus.PAUSED for run, _ in runs),
+    }
+    if "running" in request.GET:
+        return htmx.render(request, TEMPLATE, now, partial="running")
+    steps = list(steps_of(access.benchmark))
+    context = now | {
         "steps": steps,
         "failing": failing(),
         "next": next((step for step in steps if step.act), None),
-        "runs": list(running(access.benchmark)),
     }
     if "brief" in request.GET:
         return htmx.render(request, TEMPLATE, context, partial="brief")

@@ -1,8 +1,11 @@
 """The home page: one button that goes on, what is left of each kind, what was done."""
 
+from datetime import timedelta
+
+from django.contrib.auth.models import User
 from django.utils import timezone
 
-from annotate.worked import last_days, seconds_a_vote
+from annotate.worked import last_days, progress, seconds_a_vote
 from tests.annotate.batching import answer_all, give, make_batch_world, submit, take
 from tests.annotate.world import hx, signed_in
 from tests.markup import one_line
@@ -34,7 +37,7 @@ def test_a_vote_says_how_far_one_is_and_the_workspace_its_state_at_once(world) -
     world.case()
     voter = signed_in(world.voters[0])
     page = one_line(voter.get(world.url("vote/"), follow=True))
-    assert "<b>1 waiting for you</b>" in page
+    assert "<b>1 of 1</b>" in page
     assert "about 60 s left" in page
     voter.post(world.url("queue/next/"))
     added = voter.post(world.url(f"queries/{world.query.pk}/aspects/"), **hx("aspect-list"))
@@ -42,3 +45,30 @@ def test_a_vote_says_how_far_one_is_and_the_workspace_its_state_at_once(world) -
     assert state in one_line(added)
     asked = one_line(voter.get(world.url(f"vote/{world.cases[0].public_id}/"), **hx("vote-panel")))
     assert 'id="vote-progress" class="meta" hx-swap-oob="true"' in asked
+
+
+def test_where_nothing_waits_a_query_can_be_taken_and_a_reviewer_sees_what_there_is(world) -> None:
+    voter, reviewer = world.voters[0], world.reviewer
+    page = home(voter)
+    assert "unassigned quer" in page
+    assert page.count('class="primary"') == 1
+    assert f'action="{world.url("queue/next/")}"' in page
+    signed_in(voter).post(world.url("queue/next/"))
+    assert f'action="{world.url("queue/next/")}"' not in home(voter)
+    assert f'<a href="{world.url("disputes/")}">disputes</a>' in home(reviewer)
+    assert "As a reviewer" not in home(voter)
+
+
+def test_progress_counts_and_goes_by_the_gaps_between_ones_own_answers(db):
+    begin = timezone.now()
+    for number in range(4):
+        name = f"p{number}"
+        User.objects.create(username=name, date_joined=begin + timedelta(seconds=40 * number))
+    people = User.objects.filter(username__startswith="p")
+    far = progress(4, 36, people, "date_joined")
+    assert far == {"place": 5, "done": 4, "total": 40, "seconds_left": 36 * 40}
+    # Two gaps say nothing, and a night is none.
+    assert progress(4, 36, people.exclude(username="p0"), "date_joined")["seconds_left"] == 0
+    people.filter(username="p3").update(date_joined=begin + timedelta(hours=9))
+    assert progress(4, 0, people, "date_joined")["seconds_left"] == 0
+    assert progress(4, 0, people, "date_joined")["place"] == 4

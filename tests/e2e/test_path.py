@@ -145,14 +145,14 @@ def vote_on_first(page: Page, key: str) -> str:
     """Judge the first case by one key, read the positions, and keep the judgment by another; the
     next case follows without a page load."""
     page.goto("/b/walk/vote/")
-    expect(page.get_by_text("18 waiting for you")).to_be_visible()
+    expect(page.get_by_text("1 of 18")).to_be_visible()
     expect(page.locator("mark")).to_have_count(0)
     address = page.url
     page.keyboard.press(key)
     expect(page.get_by_text("Your first judgment")).to_be_visible()
     expect(page.locator("mark").first).to_be_visible()
     page.keyboard.press("k")
-    expect(page.get_by_text("17 waiting for you")).to_be_visible()
+    expect(page.get_by_text("2 of 18")).to_be_visible()
     assert page.url != address
     return address
 

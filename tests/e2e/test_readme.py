@@ -62,7 +62,7 @@ def test_the_ten_minutes_of_the_readme(demo: Assay, enter: Callable[[str], Page]
 
     first = enter("annotator-1")
     click(first, "Garden & weather", "My work", "Vote")
-    expect(first.get_by_text("18 waiting for you")).to_be_visible()
+    expect(first.get_by_text("1 of 18")).to_be_visible()
     case = judge(first)
     first.keyboard.press("?")
     expect(first.get_by_role("dialog", name="Keys on this page")).to_be_visible()

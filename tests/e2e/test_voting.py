@@ -61,7 +61,7 @@ def test_a_hundred_votes_in_a_row_without_a_mouse(
         page.keyboard.press("k")
         page.wait_for_url(lambda url, here=here: url != here)
         if n < 99:
-            expect(page.get_by_text("waiting for you")).to_be_visible()
+            expect(page.locator("#vote-progress progress")).to_be_visible()
     expect(page.get_by_role("heading", name="Nothing waits for your vote")).to_be_visible()
     assert told(assay, "steady")["votes"] == 100
 

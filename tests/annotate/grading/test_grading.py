@@ -159,7 +159,7 @@ def test_the_screen_scores_corrects_and_goes_on(room) -> None:
     draw(room, "First text.", "Second text.")
     client, url = signed_in(room.author), room.url("answers/grade/")
     page = client.get(url).content.decode()
-    assert "2 waiting" in page
+    assert "<b>1 of 2</b>" in page
     assert GOOD[:40] in page  # the reference, as the judge has it
     shown = next_answer(room.access(room.author))
     assert shown is not None
@@ -171,7 +171,7 @@ def test_the_screen_scores_corrects_and_goes_on(room) -> None:
     assert "Score a3 with 0, .5 or 1." in refused.content.decode()
     assert client.post(url, sent | {"a3": "0"}).headers["Location"] == url
     assert AnswerGrade.objects.get().scores == FULL
-    assert "1 waiting" in client.get(url).content.decode()
+    assert "<b>2 of 2</b>" in client.get(url).content.decode()
     again = client.get(f"{url}?answer={shown.pk}").content.decode()
     assert "Why you change your scores" in again
     client.post(url, sent | {"a3": "1", "reason": "It is there."})

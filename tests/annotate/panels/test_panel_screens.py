@@ -111,6 +111,7 @@ def test_a_label_leads_on_and_can_be_corrected_with_a_reason(world, panel):
     there = client.get(answer.url).url
     assert there != here
     assert ", which you labelled relevant" in text(client.get(there))
+    assert "<b>2 of " in text(client.get(there))
     vote = Vote.objects.get(voter=person)
     assert (vote.label, vote.elapsed_ms, vote.arm, vote.saw_positions) == (1, 2000, "start", True)
     page = text(client.get(here))

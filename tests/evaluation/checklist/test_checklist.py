@@ -3,6 +3,7 @@
 from datetime import date
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
@@ -10,8 +11,9 @@ from django.urls import reverse
 from annotate.assignments.services import assign_queries
 from annotate.models import Assignment, CaseKind, EscalationCase
 from corpus.models import Benchmark, Membership, PoolBuild
-from evaluation.checklist.now import running, waits
+from evaluation.checklist.now import KINDS, running, waits
 from evaluation.checklist.views import Step, steps_of
+from kit.runs.models import TrackedRun
 from tests.factories import (
     make_benchmark,
     make_gold,
@@ -104,11 +106,40 @@ def test_what_runs_and_who_waits_for_whom() -> None:
         queries, ("changes_requested", "submitted", "not_started"), strict=True
     ):
         Assignment.objects.filter(query=query).update(state=state, due_on=date(2026, 1, 1))
+    open_case = {"query": make_query(benchmark, "4"), "passage": make_passage(benchmark, "p")}
+    EscalationCase.objects.create(origin="debate:1", kind="dispute", **open_case)
     for status in ("running", "done"):
         PoolBuild.objects.create(benchmark=benchmark, name=status, status=status, depth=5)
     assert [str(run) for run, _ in running(benchmark)] == ["running"]
     assert [wait[:3] for wait in waits(benchmark)] == [
+        ("Debates wait for", "voters", "1 dispute"),
+        ("Queries wait for", "you", "1 unassigned query"),
         ("Reviewers wait for", "ann", "1 query to change"),
         ("You wait for", "ann", "2 overdue queries"),
         ("Authors wait for", "a reviewer", "1 submitted query"),
     ]
+
+
+def test_running_work_is_asked_for_again_while_something_runs(client: Client) -> None:
+    benchmark = make_benchmark()
+    client.force_login(make_member(benchmark, "boss", "admin"))
+    builds = PoolBuild.objects
+    build = builds.create(benchmark=benchmark, name="first", status="running", depth=5)
+    url = reverse("checklist", args=[benchmark.slug])
+    polled = f'hx-get="{url}?running=1" hx-trigger="every 5s"'
+    asked = {"headers": {"hx-request": "true"}}
+    for page in (url, f"{url}?brief=1", f"{url}?running=1"):
+        assert polled in one_line(client.get(page, **asked)), page
+    builds.filter(pk=build.pk).update(status="paused")
+    paused = one_line(client.get(f"{url}?running=1", **asked))
+    assert ("first" in paused, polled in paused) == (True, False)
+    builds.filter(pk=build.pk).update(status="done")
+    over = one_line(client.get(f"{url}?running=1", **asked))
+    assert ("Nothing runs any more." in over, polled in over) == (True, False)
+
+
+def test_every_kind_of_run_has_a_page() -> None:
+    # Pages of a query and indexes have none: they take seconds, or belong to an import.
+    without = {"RunGroup", "PageFetch", "PassageIndexRun"}
+    kinds = {each for each in apps.get_models() if issubclass(each, TrackedRun)}
+    assert {each.__name__ for each in kinds - {kind.model for kind in KINDS}} == without
