@@ -108,7 +108,7 @@ class EventSerializer(serializers.ModelSerializer):
         source="link.made_by.username", allow_null=True, default=None, read_only=True
     )
 
-    data = serializers.JSONField(source="shown", read_only=True)
+    data = serializers.JSONField(source="shown", required=False)  # type: ignore[assignment]
 
     class Meta:
         model = Event

@@ -156,7 +156,8 @@ def _page(
 ) -> HttpResponse:
     table = RECORD.read(events, request.GET, choices=choices)
     for event in table.rows:
-        event.said = list(_said(event.shown | _link(event.link)))
+        shown = event.shown  # type: ignore[attr-defined]
+        event.said = list(_said(shown | _link(event.link)))  # type: ignore[attr-defined]
     context["table"] = table
     return htmx.render(request, "corpus/benchmarks/record.html", context, partial="results")
 
