@@ -45,7 +45,9 @@ class PlanForm(forms.ModelForm):
             "audit_bar": "A share such as .05; the exact upper bound (95 %) is held against it.",
             "consent_text": "Markdown. Empty: nothing is asked. A changed text or pay asks again.",
         }
-        widgets: ClassVar = {"consent_text": forms.Textarea(attrs={"rows": 8})}
+        widgets: ClassVar = {
+            "consent_text": forms.Textarea(attrs={"rows": 8, "data-draft": "consent_text"})
+        }
 
     def first(self) -> list[BoundField]:
         """What most plans set."""
