@@ -29,7 +29,7 @@ class ShortAnswersForm(forms.Form):
         help_text="One a line. A passage is relevant in a debate if it supports one of them.",
         max_length=MAX_ANSWERS * ANSWER_LIMIT,
         required=False,
-        widget=forms.Textarea(attrs={"rows": 10}),
+        widget=forms.Textarea(attrs={"rows": 10, "data-draft": "answers"}),
     )
     expected = forms.JSONField(widget=forms.HiddenInput)
 

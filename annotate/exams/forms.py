@@ -51,16 +51,22 @@ class ItemForm(AdminForm):
     """An item that an admin writes."""
 
     domain = forms.ModelChoiceField(Domain.objects.none(), label="Domain")
-    question = TextField(label="Query", max_length=bank.LONGEST, widget=forms.Textarea({"rows": 2}))
+    question = TextField(
+        label="Query",
+        max_length=bank.LONGEST,
+        widget=forms.Textarea({"rows": 2, "data-draft": "question"}),
+    )
     answers = TextField(
         label="Answers",
         required=False,
         help_text="One a line.",
         max_length=bank.LONGEST,
-        widget=forms.Textarea({"rows": 2}),
+        widget=forms.Textarea({"rows": 2, "data-draft": "answers"}),
     )
     passage = TextField(
-        label="Passage", max_length=bank.LONGEST, widget=forms.Textarea({"rows": 4})
+        label="Passage",
+        max_length=bank.LONGEST,
+        widget=forms.Textarea({"rows": 4, "data-draft": "passage"}),
     )
     label = forms.TypedChoiceField(
         label="Right answer", choices=[("1", "relevant"), ("0", "not relevant")], coerce=int
@@ -70,7 +76,7 @@ class ItemForm(AdminForm):
         required=False,
         help_text="Shown after a practice item.",
         max_length=4000,
-        widget=forms.Textarea({"rows": 2}),
+        widget=forms.Textarea({"rows": 2, "data-draft": "explanation"}),
     )
     is_practice = forms.BooleanField(label="For practice only", required=False)
 

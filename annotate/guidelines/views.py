@@ -84,7 +84,12 @@ class GuidelineForm(forms.Form):
         label="Guidelines",
         help_text="Markdown: # for headings, - for lists, > for examples.",
         max_length=200_000,
-        widget=forms.Textarea(attrs={"rows": 24}),
+        widget=forms.Textarea(attrs={"rows": 24, "data-draft": "text"}),
     )
-    note = forms.CharField(label="What is new", max_length=500, required=False)
+    note = forms.CharField(
+        label="What is new",
+        max_length=500,
+        required=False,
+        widget=forms.TextInput(attrs={"data-draft": "note"}),
+    )
     expected = forms.IntegerField(min_value=0, widget=forms.HiddenInput)

@@ -46,7 +46,9 @@ class PlanForm(forms.ModelForm):
             "share that blind audits find. Empty: no limit.",
             "consent_text": "Markdown. Empty: nothing is asked. A changed text or pay asks again.",
         }
-        widgets: ClassVar = {"consent_text": forms.Textarea(attrs={"rows": 8})}
+        widgets: ClassVar = {
+            "consent_text": forms.Textarea(attrs={"rows": 8, "data-draft": "consent_text"})
+        }
 
     def first(self) -> list[BoundField]:
         """What most plans set."""

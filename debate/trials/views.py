@@ -30,7 +30,7 @@ class PromptForm(forms.Form):
         label="Template",
         max_length=40_000,
         strip=False,
-        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false"}),
+        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false", "data-draft": "text"}),
         help_text="It keeps the lines version and role, the sections [system] and [user], and "
         "every placeholder: {agent}, {others}, {query}, {answers}, {chunk}, {history}.",
     )

@@ -334,7 +334,7 @@ def weight(
 ) -> dict[str, Any]:
     """Radio buttons 1..points, or a number where they are shares in hundredths.
 
-    `form` and `disabled` may be given as options.
+    `form`, `disabled` and `draft` (a number is kept as it is typed) may be given as options.
     """
     scale = range(1, points + 1) if points < SHARES else ()
     return {"name": name, "value": value, "scale": scale, "legend": legend, **options}

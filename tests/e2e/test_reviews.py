@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.bench.server import Assay
+from tests.e2e.conftest import use_link
 
 pytestmark = pytest.mark.e2e
 
@@ -87,7 +88,15 @@ def test_a_review_with_changes_asked_for_answered_and_accepted(assay: Assay, sig
     reviewer.get_by_role("link", name=re.compile("^Comprehensive")).click()
     reviewer.keyboard.press("2")
     note = ring.get_by_label("What should change, for the author")
-    note.fill("One point is missing.")
+    with reviewer.expect_response(lambda answer: "/api/drafts/" in answer.url and answer.ok):
+        note.fill("One point is missing.")
+    here = reviewer.url
+    reviewer.context.clear_cookies()  # the session is lost, and with it nothing that was typed
+    use_link(reviewer, assay.link("reviewer"))
+    reviewer.goto(here)
+    reviewer.get_by_role("link", name=re.compile("^Comprehensive")).click()
+    expect(note).to_have_value("One point is missing.")
+    note.focus()
     press(reviewer, "Control+Enter")
     expect(reviewer.get_by_text("1 asked for")).to_be_visible()
     for still in range(left - 2, -1, -1):
