@@ -114,9 +114,9 @@ def cast_vote(
     corrects while the case is open; without it a second vote is AlreadyVoted. Raises Refused for
     a case that is over or full, one's own passage, a missing reason or span, and PermissionDenied
     for everybody but annotators of the query's domain, and for admins where the pair is audited.
-    `access` and `plan`, where the caller has
-    them, spare their queries. `made_up`: nobody judged, as in a demo; the label that it decides is
-    marked as one of the practice model is, so that no release becomes final with it.
+    `access` and `plan`, where the caller has them, spare their queries. `made_up`: nobody judged,
+    as in a demo; the label that it decides is marked as one of the practice model is, so that no
+    release becomes final with it.
     """
     benchmark = case.query.domain.benchmark
     if access is None:

@@ -222,4 +222,5 @@ def _rows(events: QuerySet[Event], slug: str) -> Iterator[dict[str, Any]]:
         if link is not None:  # a line without one is as it was before links were kept
             row |= {"link": link, "link_by": maker}
         actor, row["at"] = row.pop("actor__username"), row["at"].isoformat()
-        yield {**row, "data": row.pop("shown"), "actor": actor, "benchmark": slug}
+        row["data"] = row.pop("shown")
+        yield {**row, "actor": actor, "benchmark": slug}

@@ -166,5 +166,8 @@ def test_the_file_holds_every_event_and_is_verified(
     path.write_bytes(b"".join(answer.streaming_content))  # type: ignore[attr-defined]
     events = [json.loads(line) for line in path.read_text().splitlines()][:-1]
     assert {event["benchmark"] for event in events} == {"demo"}
+    # As in the files of earlier versions, against which it is held.
+    told = {"id", "verb", "target_type", "target_id", "data", "at", "actor_id"}
+    assert {*events[0]} == told | {"actor", "benchmark", "chain"}
     assert [e["actor"] for e in events if e["verb"] == "add person"] == ["admin"]
     call_command("verify_events", str(path), stdout=StringIO())
