@@ -223,8 +223,8 @@ def own_items(access: Access, panel: ReferencePanel) -> QuerySet[ReferenceItem]:
     """Items that the person has labelled, the last one first, each with its `own_label`."""
     votes = Vote.objects.standing().filter(voter=access.user, case=OuterRef("case"))
     items = panel.items.filter(Exists(votes)).select_related("case__passage")
-    own = {"own": votes.values("pk")[:1], "own_label": votes.values("label")[:1]}
-    return items.annotate(**own).order_by("-own")
+    first = votes.values("pk")[:1]
+    return items.annotate(own=first, own_label=votes.values("label")[:1]).order_by("-own")
 
 
 def _first_waiting(

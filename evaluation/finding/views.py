@@ -101,7 +101,7 @@ def _things(access: Access, words: str) -> Iterator[tuple[str, list[Found]]]:
     passages = find_passages(words, version=CorpusVersion.objects.current(benchmark))
     rows = passages.order_by("pk").values_list("pk", "pid", "domain__name")[:MOST]
     yield "Passages", _links("passage", benchmark.slug, rows)
-    for label, url, page, rows in (
+    for label, url, page, kept in (
         ("Systems", "retrieval-run", "retrieval-runs", benchmark.retrieval_runs),
         ("Pools", "pool", "pools", benchmark.pools),
         ("Query sources", "query-source", "query-sources", benchmark.query_sources),
@@ -110,7 +110,7 @@ def _things(access: Access, words: str) -> Iterator[tuple[str, list[Found]]]:
         ("Panels", "panel", "disputes", benchmark.reference_panels),
     ):
         if sees(access, page):
-            yield label, _named(url, rows.all(), words, benchmark.slug)
+            yield label, _named(url, kept.all(), words, benchmark.slug)
     for kind in KINDS:
         if kind.key and sees(access, kind.beside):
             yield kind.label, _runs(kind, benchmark, words)

@@ -86,9 +86,8 @@ class Comparison:
         gains = [line.gain for line in self.lines if line.gain.value is not None]
         parts = []
         for words, side, sign in (("higher", "above", 1), ("lower", "below", -1)):
-            ends = [(sign * g.value, *sorted((sign * g.low, sign * g.high))) for g in gains]
-            moved = [low for value, low, _ in ends if value > 0]
-            sure = sum(low > 0 for low in moved)
+            moved = [gain for gain in gains if sign * (gain.value or 0) > 0]
+            sure = sum(min(sign * (g.low or 0), sign * (g.high or 0)) > 0 for g in moved)
             parts.append(f"{len(moved)} {words} after (interval {side} 0: {sure})")
         return f"Of {len(gains)} system{'s' * (len(gains) != 1)}, {', '.join(parts)}."
 

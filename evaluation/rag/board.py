@@ -227,7 +227,7 @@ def _summary(board: Board, words: str, drawn: Sequence[tuple[Cell, Cell, Cell]])
     name, mean, *_ = max(known, key=lambda row: row[1].value)
     said = f"{name} has the highest {words} of {len(known)} systems: {figure(mean)}."
     if gains := [gain for _, _, gain, _ in known if gain.low is not None]:
-        above = sum(gain.low > 0 for gain in gains)
+        above = sum((gain.low or 0) > 0 for gain in gains)
         said += f" The interval of the gain over no retrieval lies above 0 for {above}."
     return said
 
@@ -251,7 +251,7 @@ def _drawn(board: Board, outcome: str) -> list[tuple[Cell, Cell, Cell]]:
 
     kind = "coefficient" if board.best(outcome) == 1 else "number"
     return [
-        (Cell(found[0], kind, *found[1:]), Cell(gain[0], kind, *gain[1:]), Cell(*p, "p"))
+        (Cell(found[0], kind, *found[1:]), Cell(gain[0], kind, *gain[1:]), Cell(p[0], "p"))
         for found, gain, p in _kept(board.run, f"drawn-{outcome}", board.answered, make)
     ]
 
