@@ -2,8 +2,9 @@
 
 from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularAPIView
 
+from kit.api_page import ApiPage
 from kit.schema import KeptSchema
 
 # The schema and its page hold nothing of anybody's; every other route asks who is there.
@@ -14,11 +15,7 @@ urlpatterns = [
         login_not_required(SpectacularAPIView.as_view(generator_class=KeptSchema)),
         name="api-schema",
     ),
-    path(
-        "docs/",
-        login_not_required(SpectacularSwaggerSplitView.as_view(url_name="api-schema")),
-        name="api-docs",
-    ),
+    path("docs/", login_not_required(ApiPage.as_view()), name="api-docs"),
     path("", include("kit.account.api")),
     path("", include("corpus.benchmarks.api")),
     path("", include("corpus.imports.api")),

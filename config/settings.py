@@ -450,9 +450,10 @@ API_NOUNS = NOUNS
 SPECTACULAR_SETTINGS = {
     "TITLE": "Assay API",
     "DESCRIPTION": (
-        "Every verb of the screens, for scripts. Make a token under Account and send it as the "
-        "header `Authorization: Token <token>`. A token of the scope *read* changes nothing (403); "
-        "*annotate* also does what annotators and reviewers do; *everything* is what you may do. "
+        "Every verb of the screens, for scripts. Make a token under Account and send it in the "
+        "header “Authorization: Token assay_...”. A token of the scope “read” changes nothing "
+        "(403); “annotate” also does what annotators and reviewers do; “everything I may do” is "
+        "what you may do. "
         "A token that expired or was revoked gets 401."
     ),
     "VERSION": "0.2.0",

@@ -139,7 +139,7 @@ def agent_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         rows=run.items.select_related("query__domain"),
         choices={"domain": domain_choices(access.benchmark)},
         judge_runs=run.judge_runs.all(),
-        judge_form=JudgeForm(),
+        judge_form=JudgeForm(auto_id="judge_%s"),
         tokens=guests.tokens_of(run) if run.is_guest else None,
         door_url=request.build_absolute_uri(reverse("api-guest-task")).removesuffix("task/"),
     )

@@ -13,7 +13,7 @@ window.tools = (() => {
   const keyed = () => [...document.querySelectorAll("[data-key]")].filter(isSeen);
   const FOCUSABLE = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]";
   const focusable = () => [...document.querySelectorAll(FOCUSABLE)].filter(isSeen);
-  const isTyping = (each) => each.matches("textarea, select, input:not([type=radio], [type=checkbox])");
+  const isTyping = (each) => each.matches("textarea, select, input:not([type=radio], [type=checkbox], [type=file])");
   const name = (each) => `${each.tagName.toLowerCase()} “${label(each).slice(0, 60)}”`;
   const group = (radio) => [...radio.form.elements].filter((each) => each.type === "radio" && each.name === radio.name);
   const mayAct = (each, from) => { // a key of one card acts while the focus is in it

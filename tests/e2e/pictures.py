@@ -104,7 +104,7 @@ def shown(page: Page, address: str, part: str, to: Path) -> None:
     """A picture of the first such part of a page; one that waits asks anew as long as it is open,
     so nothing is waited for but the part itself."""
     page.goto(address)
-    whole_page = import_module("tests.e2e.test_screens").WHOLE_PAGE
+    whole_page = import_module("tests.e2e.shots").WHOLE_PAGE
     page.locator(part).first.screenshot(path=to, style=whole_page)
 
 

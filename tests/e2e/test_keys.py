@@ -9,14 +9,22 @@ import json
 import re
 import string
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request, Route, expect
 
+from annotate.models import EscalationCase
 from tests.bench.server import Assay
+from tests.e2e.test_markup import watched  # noqa: F401  (a fixture)
+from tests.routes.world import address
+from tests.test_routes import ROWS, made  # noqa: F401  (a fixture)
+from tests.test_routes import world as everything  # noqa: F401  (a fixture)
 
 pytestmark = pytest.mark.e2e
 
@@ -95,6 +103,7 @@ print(json.dumps({"ids": named | cases | drawn | checks, "paths": {
 """
 PEOPLE = {"blind": "key-reviewer", "review": "key-reviewer"}  # on every other screen the expert
 EVERY_KEY = [*string.ascii_lowercase, *string.digits, "/", "?", "[", "]"]
+HERE = re.compile(r"^/b/\w+/")
 TOOLS = Path(__file__).with_name("keys.js").read_text(encoding="utf-8")
 
 
@@ -216,10 +225,17 @@ def _told(request: Request) -> str:
     """`POST queries/3/claim/ name=value ...`, or "" for what no key asks for."""
     is_page = request.is_navigation_request() or "hx-request" in request.headers
     address = urlsplit(request.url)
+    is_asked_anew = "hx-request" in request.headers and not address.query  # as long as it is open
+    if (
+        is_asked_anew
+        and request.method == "GET"
+        and request.headers["hx-current-url"].endswith(address.path)
+    ):
+        return ""
     if BY_ITSELF.search(address.path) or (request.method == "GET" and not is_page):
         return ""
     fields = [f"{name}={value}" for name, value in parse_qsl(request.post_data or address.query)]
-    return " ".join([request.method, address.path.removeprefix("/b/keys/"), *fields])
+    return " ".join([request.method, HERE.sub("", address.path), *fields])
 
 
 class Keyboard:
@@ -250,7 +266,7 @@ class Keyboard:
         if _told(route.request):
             route.fulfill(status=204)
         else:
-            route.continue_()
+            route.fallback()
 
     def _agree(self, dialog: Dialog) -> None:
         self.said.append("asks")
@@ -274,6 +290,23 @@ def _holds(said: str, meant: str) -> bool:
     return first and all(any(re.fullmatch(part, each) for each in given) for part in parts[2:])
 
 
+def press_all(page: Page, changes: dict[str, str], ids: dict[str, int | str]) -> None:
+    """Each key that the page offers does what its label says; `changes` names them all."""
+    keyboard, here = Keyboard(page), HERE.sub("", urlsplit(page.url).path)
+    page.evaluate("tools.fold('closed')")
+    offered = {f"{key} {label}": card for key, label, card in page.evaluate("tools.offered()")}
+    # Whose turn a case is, the server draws; the key that takes a vote back names it.
+    voted = next(iter(re.findall(r"case/\d", " ".join(offered))), "")
+    ids = ids | {"voted": ids.get(voted, 0)}
+    # Which side a quote's agent stands on, too.
+    changes |= {each: "focuses Show a quote" for each in offered if "Show a quote" in each}
+    assert sorted(offered) == sorted(each.replace("{voted}", voted) for each in changes)
+    for name, meant in changes.items():
+        card = offered[name.replace("{voted}", voted)]
+        said = keyboard.press(name[0], sends=bool(re.search("GET|POST", meant)), card=card)
+        assert is_meant(said, meant, ids, here), f"{name} did {said}, not {meant}"
+
+
 @pytest.mark.parametrize("screen", CHANGES)
 def test_keys_of(enter, world, screen: str) -> None:
     page = enter(screen)
@@ -285,20 +318,109 @@ def test_keys_of(enter, world, screen: str) -> None:
         assert told["presses"] == len(EVERY_KEY) * told["reached"]
         faults += told["faults"]
     assert faults == []
-    keyboard, here = Keyboard(page), urlsplit(page.url).path.removeprefix("/b/keys/")
-    page.evaluate("tools.fold('closed')")
-    changes = OF_EVERY_SCREEN | CHANGES[screen]
-    offered = {f"{key} {label}": card for key, label, card in page.evaluate("tools.offered()")}
-    # Whose turn a case is, the server draws; the key that takes a vote back names it.
-    voted = next(iter(re.findall(r"case/\d", " ".join(offered))), "")
-    ids = world["ids"] | {"voted": world["ids"].get(voted, 0)}
-    # Which side a quote's agent stands on, too.
-    changes |= {each: "focuses Show a quote" for each in offered if "Show a quote" in each}
-    assert sorted(offered) == sorted(each.replace("{voted}", voted) for each in changes)
-    for name, meant in changes.items():
-        card = offered[name.replace("{voted}", voted)]
-        said = keyboard.press(name[0], sends=bool(re.search("GET|POST", meant)), card=card)
-        assert is_meant(said, meant, ids, here), f"{name} did {said}, not {meant}"
+    press_all(page, OF_EVERY_SCREEN | CHANGES[screen], world["ids"])
+
+
+# The same on pages over one of everything, each as somebody whom it offers most keys.
+OF_A_PAGE = {
+    ("home", "admin"): {
+        "o Labels to look at": "GET panels/1/checks/",
+        "l Labels to look at": "GET panels/1/checks/",
+        "s Open questions to settle": "GET adjudication/",
+        "n Add voters": "GET people/",
+    },
+    ("queries", "admin"): {"/ Search this list": "focuses Search this list"},
+    ("debate-run", "admin"): {
+        "p Pause": "POST {here}pause/",
+        "l All pairs of this run": "GET {here}pairs/",
+        "a After the run": "GET {here}report/",
+    },
+    ("vote-item", "annotator"): OF_LABELS | {"l Later": "GET vote/batches/{pk}/"},
+    ("adjudicate", "reviewer"): {
+        "h Every label it had": "opens Every label it had",
+        "c Write why": "focuses Write why",
+        "1 Relevant": "POST {here} label=1",
+        "2 Not relevant": "POST {here} label=0",
+        "l Later": "GET adjudication/next/",
+    },
+    ("answer-grade", "annotator"): {"n Write a note": "focuses Write a note"},
+    ("sentence-judge", "annotator"): {
+        "q Show question and answer": "opens Show question and answer",
+        "s Go to the passage": "focuses Go to the passage",
+        "1 Fully supported": "POST {here} verdict=2",
+        "2 Partly supported": "POST {here} verdict=1",
+        "3 Not supported": "POST {here} verdict=0",
+    },
+    ("candidate", "annotator"): {
+        "1 Gold of a2": "POST {here} verdict=confirm",
+        "2 Does not support it": "POST {here} verdict=refuse",
+        "c Write why": "focuses Write why",
+        "l Later": "GET candidates/",
+    },
+    ("collect", "annotator"): {
+        "b Back to the query": "GET queries/{query}/",
+        "o collected/a3e9598afcbb780b": "GET {here}{pk}/",
+        "p Address of the page": "focuses Address of the page",
+        "t Paste the text": "opens Paste the text",
+        "f Upload a file": "opens Upload a file",
+    },
+    ("collect-page", "annotator"): {
+        "t Go to the text": "focuses Go to the text",
+        "b Back to the query": "GET queries/{query}/",
+        "e Refine the text": "opens Refine the text",
+    },
+    ("passage-remake", "annotator"): {
+        "b Back to the query": "GET queries/{query}/ passage={passage}",
+        "e Trim the text by hand": "opens Trim the text by hand",
+        "1 a1 One point.": "POST {here} aspect=1",
+        "2 a2 Another point.": "POST {here} aspect={aspect}",
+    },
+    ("aspect-split", "annotator"): {"b Back to the query": "GET queries/{query}/"},
+    ("aspect-merge", "annotator"): {
+        "b Back to the query": "GET queries/{query}/",
+        "a a1 One point.": "GET {here} with=1",
+    },
+    ("spot-check", "admin"): {
+        "1 Relevant": "POST {here} label=1",
+        "2 Not relevant": "POST {here} label=0",
+        "c Write a reason": "opens Write a reason",
+        "l Later": "GET panels/{pk}/checks/ after={undecided}",
+    },
+    ("rescoring", "reviewer"): {},
+    ("cleaning-violation", "admin"): {
+        "w The whole texts": "opens The whole texts",
+        "l List": "GET cleaning/{cleaning}/violations/",
+    },
+}
+
+
+@pytest.fixture
+def waiting(everything: SimpleNamespace) -> SimpleNamespace:  # noqa: F811
+    """One of everything, and a case that voters left undecided."""
+    case = EscalationCase.objects.get(pk=everything.undecided.case_id)
+    case.pk, case.public_id, case.kind, case.origin = None, uuid4(), "dispute", "debate:2"
+    case.save()
+    everything.left_open = f"majority-{case.public_id}"
+    return everything
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("name", "role"), OF_A_PAGE)
+def test_keys_of_a_page(watched, waiting, name: str, role: str) -> None:  # noqa: F811
+    page, pages = watched
+    row = next(row for each, row in ROWS if each == name and row.method == "get")
+    if name == "adjudicate":
+        row = replace(row, kwargs={"name": waiting.left_open})
+    pages.client = waiting.clients[role]
+    page.goto(address(name, row, waiting))
+    page.wait_for_function("() => !document.querySelector('.htmx-request')")
+    page.evaluate(TOOLS)
+    named = ("query", "passage", "aspect", "undecided", "cleaning")
+    press_all(
+        page,
+        OF_EVERY_SCREEN | OF_A_PAGE[name, role],
+        {each: getattr(waiting, each).pk for each in named},
+    )
 
 
 def test_digits_and_arrows_in_a_weight_set_that_weight(enter) -> None:

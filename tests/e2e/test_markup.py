@@ -151,9 +151,9 @@ class Pages:
         if route.request.resource_type == "font":
             return route.abort()
         path = asked.path + (f"?{asked.query}" if asked.query else "")
-        if path in self.kept:
-            return route.fulfill(**self.kept[path])
         sent = {"HX-Request": "true"} if "hx-request" in route.request.headers else {}
+        if path in self.kept and not sent:  # a page that asks for itself anew gets a part
+            return route.fulfill(**self.kept[path])
         answer = self.get(path, **sent)
         if path.startswith("/static/"):
             self.kept[path] = answer

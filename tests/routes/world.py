@@ -85,6 +85,7 @@ from kit.account.links import create_link
 from kit.models import Event
 from llm.ledger.accounts import open_account
 from llm.models import Call
+from tests.annotate.world import make_snapshot
 from tests.factories import (
     make_benchmark,
     make_document,
@@ -117,7 +118,8 @@ def make_everything(folder: Path) -> SimpleNamespace:
     aspect = Aspect.objects.create(query=query, k=1, position=1, content="One point.")
     empty = Aspect.objects.create(query=query, k=2, position=2, content="Another point.")
     GoldPassage.objects.create(aspect=aspect, query=query, passage=passage)
-    case = EscalationCase.objects.create(origin="debate:1", query=query, passage=passage)
+    seen = {"query": query, "snapshot": make_snapshot()}
+    case = EscalationCase.objects.create(origin="debate:1", passage=passage, **seen)
     batch = open_batch_of(people["annotator"], benchmark, case)
     pool = make_pool(benchmark, (query, passage))
     of_aspects = Pool.objects.create(benchmark=benchmark, name="gaps", of_aspects=True)
@@ -133,8 +135,8 @@ def make_everything(folder: Path) -> SimpleNamespace:
     )
     open_case, undecided = (
         EscalationCase.objects.create(
-            origin=f"panel:{n}", kind="reference", query=query, status=status,
-            passage=make_passage(benchmark, f"panel/{n}"),
+            origin=f"panel:{n}", kind="reference", status=status,
+            passage=make_passage(benchmark, f"panel/{n}"), **seen,
         )
         for n, status in enumerate(("open", "expert"))
     )  # fmt: skip
