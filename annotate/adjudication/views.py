@@ -13,13 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.adjudication.items import read_item
-from annotate.adjudication.queue import (
-    OpenItem,
-    as_rows,
-    find_item,
-    listed,
-    open_items,
-)
+from annotate.adjudication.queue import OpenItem, as_rows, find_item, listed, open_items
 from annotate.adjudication.services import GONE, settle, undo_decision
 from annotate.forms import TextField
 from annotate.models import Adjudication, OpenKind

@@ -213,8 +213,8 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
           if board.run.practice else []),
     )  # fmt: skip
     title = f"Answers of {board.run.model} by system"
-    summary = _summary(board, words, drawn)
-    return ReportTable("generation", title, header, tuple(rows), notes, summary=summary)
+    said = _summary(board, words, drawn)
+    return ReportTable("generation", title, header, tuple(rows), notes, summary=said)
 
 
 def _summary(board: Board, words: str, drawn: Sequence[tuple[Cell, Cell, Cell]]) -> str:

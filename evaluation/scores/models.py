@@ -47,7 +47,7 @@ class ScoreSheet(TrackedRun):
         ordering = ["-pk"]
 
     def __str__(self) -> str:
-        return f"scores {self.pk} of {self.benchmark_id}"
+        return f"scores {self.pk}"
 
 
 class DomainScore(models.Model):

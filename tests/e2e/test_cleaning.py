@@ -88,6 +88,7 @@ def test_violations_are_decided_and_the_report_is_read_by_keys(page: Page, look_
     page.keyboard.press("2")
     page.wait_for_url(lambda url: url != decided)
     look_at()
+    page.once("dialog", lambda dialog: dialog.accept())
     page.keyboard.press("u")  # a slip of the finger
     page.wait_for_url(decided)
     expect(page.get_by_text("The decision was taken back")).to_be_visible()
