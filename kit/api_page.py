@@ -8,7 +8,7 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kit.schema import KeptSchema
+from kit.schema import kept_schema
 
 
 class ApiPage(SpectacularSwaggerSplitView):
@@ -19,16 +19,16 @@ class ApiPage(SpectacularSwaggerSplitView):
     @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """The page, or the script that begins Swagger UI."""
-        answer: Response = super().get(request, *args, **kwargs)
+        answer: Response = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]
         if "try" not in request.GET:
-            answer.data |= {"info": KeptSchema().get_schema()["info"], "nouns": _nouns()}
+            answer.data |= {"info": kept_schema()["info"], "nouns": _nouns()}
         return answer
 
 
 @cache
 def _nouns() -> list[dict[str, Any]]:
     """The tags of the schema, each with its `routes`."""
-    schema, found = KeptSchema().get_schema(), dict[str, list[dict[str, Any]]]()
+    schema, found = kept_schema(), dict[str, list[dict[str, Any]]]()
     for path, ways in schema["paths"].items():
         for method, way in ways.items():
             words, _, _ = way.get("description", "").partition("\n\n")

@@ -26,9 +26,10 @@ class KeptSchema(SchemaGenerator):
     """It is the same for everybody: made once in each process, which takes half a second."""
 
     def get_schema(self, request: Any = None, public: bool = False) -> Any:
-        return _schema()
+        return kept_schema()
 
 
 @cache
-def _schema() -> Any:
+def kept_schema() -> Any:
+    """The schema, for the routes of everybody."""
     return SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
