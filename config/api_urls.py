@@ -4,7 +4,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from kit.api_page import ApiPage
+from config.api_page import ApiPage
 from kit.schema import KeptSchema
 
 # The schema and its page hold nothing of anybody's; every other route asks who is there.

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet, Window
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -110,17 +110,19 @@ def vote_undo(request: HttpRequest, slug: str) -> HttpResponse:
 def page_context(access: Access, plan: VotingPlan) -> dict[str, Any]:
     """Context of every vote page, without its item."""
     waiting = waiting_for(access, plan)[:MAX_COUNTED].count() if access.is_annotator else 0
+    # The last vote with the number of all, in one statement.
+    last = _own_votes(access).annotate(given=Window(Count("pk"))).first()
     return {
         "access": access,
         "plan": plan,
         "waiting": waiting,
-        "given": _own_votes(access).count() if waiting else 0,
+        "given": last.given if last else 0,
         "is_most": waiting == MAX_COUNTED,
         "seconds_left": max(60, waiting * about_seconds_a_vote(access.user, plan))
         if waiting
         else 0,
         "unqualified": unqualified_domains(access, plan) if access.is_annotator else [],
-        "undoable": _own_votes(access).first(),
+        "undoable": last,
         "undo_url": reverse("vote-undo", args=[access.benchmark.slug]),
         "form": VoteForm(),
         "asked": "",

@@ -58,17 +58,20 @@ def home_fragment(request: HttpRequest) -> HttpResponse:
     waiting = Membership.objects.filter(user__link_request__in=waiting_requests())
     waiting = waiting.select_related("user", "benchmark")
     asking = waiting.annotate(my_roles=Subquery(mine.values("roles")))
+    invitations = list(
+        Invitation.objects.filter(user=request.user.pk, benchmark__archived_at=None).select_related(
+            "benchmark", "invited_by"
+        )
+    )
     context = {
         "benchmarks": shown,
         "only": shown[0] if len(shown) == 1 and not is_archived else None,
         "is_archived": is_archived,
         "has_archived": any(each.archived_at is not None for each in own),
         "may_create": _is_staff(request),
-        "may_join": verbs.is_held(cast(User, request.user)),
+        "may_join": bool(invitations) and verbs.is_held(cast(User, request.user)),
         "asking": [each for each in asking if Role.ADMIN in (each.my_roles or ())],
-        "invitations": Invitation.objects.filter(
-            user=request.user.pk, benchmark__archived_at=None
-        ).select_related("benchmark", "invited_by"),
+        "invitations": invitations,
     }
     return htmx.render(request, "corpus/benchmarks/home.html", context)
 
