@@ -337,7 +337,7 @@ OF_A_PAGE = {
     },
     ("vote-item", "annotator"): OF_LABELS | {"l Later": "GET vote/batches/{pk}/"},
     ("adjudicate", "reviewer"): {
-        "h Every label it had": "opens Every label it had",
+        "h Label history": "opens Label history",
         "c Write why": "focuses Write why",
         "1 Relevant": "POST {here} label=1",
         "2 Not relevant": "POST {here} label=0",
@@ -345,7 +345,7 @@ OF_A_PAGE = {
     },
     ("answer-grade", "annotator"): {"n Write a note": "focuses Write a note"},
     ("sentence-judge", "annotator"): {
-        "q Show question and answer": "opens Show question and answer",
+        "q Show query and answer": "opens Show query and answer",
         "s Go to the passage": "focuses Go to the passage",
         "1 Fully supported": "POST {here} verdict=2",
         "2 Partly supported": "POST {here} verdict=1",

@@ -19,7 +19,7 @@ from corpus.retrieval.postings import BM25, TFIDF
 from corpus.retrieval.protocol import Misbehaved, Order
 from corpus.retrieval.vectors import LSA
 from kit.errors import Refused
-from kit.schema import _schema
+from kit.schema import kept_schema
 from llm import endpoints
 from tests.corpus.computing.tiny import installed, place, write_source
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
@@ -41,9 +41,9 @@ def tiny(tmp_path: Path) -> Iterator[type]:
         found = retrievers.known("tiny")
         assert found is not None
         assert found.kind is not None, found.fault
-        _schema.cache_clear()  # kept once in each process
+        kept_schema.cache_clear()  # kept once in each process
         yield found.kind
-    _schema.cache_clear()
+    kept_schema.cache_clear()
 
 
 @pytest.fixture
