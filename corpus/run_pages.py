@@ -29,11 +29,16 @@ PaidT = TypeVar("PaidT", bound=AskingRun)
 
 
 class BudgetForm(forms.Form):
-    """What a run may spend, and whom it goes before."""
+    """What a run may spend."""
 
     budget_usd = budget_field(
         "From the next call on; empty lifts the limit. What is spent already counts."
     )
+
+
+class TurnForm(BudgetForm):
+    """What a run may spend, and whom it goes before."""
+
     priority = forms.TypedChoiceField(
         coerce=int,
         empty_value=None,
@@ -304,7 +309,7 @@ class PayingPages(RunPages[PaidT]):
         is_open = run.status not in (RunStatus.DONE, RunStatus.CANCELLED)
         return super().context(access, run) | {
             "budget_url": reverse(f"{self.acts}-budget", args=args),
-            "budget_form": BudgetForm(
+            "budget_form": TurnForm(
                 initial={"budget_usd": run.budget_usd, "priority": run.priority}
             ),
             "sets_budget": access.is_admin and is_open,
@@ -319,7 +324,7 @@ class PayingPages(RunPages[PaidT]):
         """Set what the run may spend, or lift the limit; and its priority, where that is given."""
         access = enter(request.user, slug, Role.ADMIN)
         run = self.get(access, pk)
-        form = BudgetForm(request.POST)
+        form = TurnForm(request.POST)
         with htmx.refusal_shown(request):
             if not form.is_valid():
                 raise Refused(" ".join(str(e) for each in form.errors.values() for e in each))

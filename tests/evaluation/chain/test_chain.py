@@ -626,6 +626,7 @@ def test_screens(benchmark, client) -> None:
     assert "By hand" in page
     assert "Run the systems" in page
     assert "Budget" in page
+    assert "priority" not in page  # its runs have one, it has none
     chain = drive(Chain.objects.get())
     page = client.get(f"{here}{chain.pk}/").content.decode()
     assert "BM25" in page
