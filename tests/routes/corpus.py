@@ -132,7 +132,7 @@ ROWS: list[tuple[str, Row]] = [
     ("api-account-decisions", get(EVERYBODY_SIGNED_IN)),
     ("api-account-decisions-whose", post((), special=dict.fromkeys(EVERYBODY_SIGNED_IN, 404))),
     ("api-invitations", get(EVERYBODY_SIGNED_IN)),
-    ("api-invitation", post((), special=ASKED | {"stranger": 200})),
+    ("api-invitation", post((), special=ASKED | {"stranger": 409})),
     ("api-invitation", Row((), 204, "delete", special=ASKED | {"stranger": 204})),
     ("api-invited", get(ADMIN)),
     ("api-invited-person", Row(ADMIN, 204, "delete")),

@@ -50,8 +50,10 @@ def test_account_of_another_benchmark_joins_once_it_has_a_password(here, there) 
     with pytest.raises(Refused, match="Choose a password under Account first"):
         people.accept_invitation(invitation=invitation, actor=member.user)
     assert used_by(link) == member.user
-    joined = people.accept_invitation(invitation=invitation, actor=with_password(member.user))
-    assert joined.benchmark == there
+    mine = Client()
+    mine.force_login(with_password(member.user))
+    joined = mine.post(reverse("api-invitation", args=[invitation.pk]))
+    assert (joined.status_code, joined.json()["roles"]) == (200, ["annotator"])
 
 
 def test_who_has_no_password_is_led_to_it_by_the_invitation(here, there) -> None:
