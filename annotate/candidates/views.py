@@ -26,6 +26,7 @@ from kit.lists.tables import Column, Filter, Table
 _LONGEST = 4000
 # States in which an expert has still to decide, in the order in which they are led to.
 UNDECIDED = ("candidate", "conflict", "open")
+DECIDED = ("gold", "no")
 
 
 class VerdictForm(forms.Form):
@@ -125,9 +126,9 @@ def _next(access: Access, found: dict[str, Any]) -> str:
 def _progress(access: Access) -> dict[str, Any]:
     """Of all proposals those that are decided, by whomever; the pace is the person's own."""
     rows = rows_for(access)
-    waiting = sum(in_state(access, rows, state).count() for state in UNDECIDED)
+    done = sum(in_state(access, rows, state).count() for state in DECIDED)
     own = GoldPassage.objects.filter(created_by=access.user)
-    return progress(rows.count() - waiting, waiting, own)
+    return progress(done, rows.count() - done, own)
 
 
 def _context(access: Access, found: dict[str, Any], form: VerdictForm) -> dict[str, Any]:
