@@ -16,6 +16,7 @@ from corpus.marcus.checking import Decided, Notes, PieceKey
 from corpus.marcus.parts import Aspects, Page
 from corpus.models import CleanedPage, CleaningRun, PageState, Passage, Violation
 from corpus.versions.effective import aspects_of, gold_of
+from kit import audit
 from kit.runs.models import RunGroup
 from llm.errors import LLMError, worst
 from llm.gateway import Gateways
@@ -222,7 +223,13 @@ def _there(row: CleanedPage, notes: Notes) -> set[PieceKey]:
         if place in listed
         and (listed[place].source, listed[place].output) != (found["source"], found["output"])
     ]
-    Violation.objects.filter(pk__in=[listed.pop(place).pk for place in other]).delete()
+    gone = [listed.pop(place) for place in other]
+    for each in gone:
+        if each.decision:  # a person's, of words that do not stand there any more
+            said = {"decision": each.decision, "place": str(each.pk)}
+            slug = row.run.benchmark.slug
+            audit.record(None, "drop cleaning decision", row, slug, said)
+    Violation.objects.filter(pk__in=[each.pk for each in gone]).delete()
     return set(listed)
 
 

@@ -157,6 +157,8 @@ def test_a_decision_about_other_words_at_its_place_is_asked_for_again(benchmark,
         assert run.status == "paused"
         again = queue(run).get()
         assert (again.source, again.output, again.decision) == ("7", "8", "")
+        told = Event.objects.get(verb="drop cleaning decision", scope=benchmark.slug)
+        assert told.data == {"decision": "accepted", "place": str(found.pk)}
         decide(violation=again, decision="repaired", actor=admin)
         run.refresh_from_db()
         assert run.claim()
