@@ -59,7 +59,7 @@ def note_endpoints() -> None:
     with transaction.atomic():
         # Two workers must not note one change: any row will do that is always there.
         ContentType.objects.select_for_update(no_key=True).filter(model="call").first()
-        events = Event.objects.filter(target_type=kind).order_by("pk")
+        events = Event.objects.filter(scope="", target_type=kind).order_by("pk")
         known = {each.target_id: each for each in events}
         before = {name: each.data for name, each in known.items() if each.verb != "remove endpoint"}
         for name, told in now.items():

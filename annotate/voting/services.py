@@ -118,20 +118,8 @@ def cast_vote(
     as in a demo; the label that it decides is marked as one of the practice model is, so that no
     release becomes final with it.
     """
-    benchmark = case.query.domain.benchmark
-    if access is None:
-        require_annotator(case.query, voter)
-        place = Membership.objects.get(benchmark=benchmark, user=voter)
-        access = Access(voter, benchmark, place)
-    elif not (
-        access.user.pk == voter.pk
-        and access.is_annotator
-        and case.query.domain_id in access.domain_ids
-    ):
-        raise PermissionDenied("Only annotators of this domain may change this.")
-    plan = plan or VotingPlan.objects.current(benchmark)
-    if case.kind == CaseKind.AUDIT and access.is_unblinded:
-        raise PermissionDenied("Admins, who may read what machines said, judge no audited pair.")
+    _check_voter(case, voter, access)
+    plan = plan or VotingPlan.objects.current(case.query.domain.benchmark)
     if plan.has_batches:
         raise Refused("Here people vote in batches. Take one first.")
     if plan.asks_exam:
@@ -143,6 +131,23 @@ def cast_vote(
     except IntegrityError:
         # Another tab took a slot of this case for them just now; now that is known.
         return _give(case, voter, plan, answer, replaces, made_up)
+
+
+def _check_voter(case: EscalationCase, voter: User, access: Access | None) -> None:
+    """Raises PermissionDenied for whoever may not vote on this case."""
+    if access is None:
+        require_annotator(case.query, voter)
+        benchmark = case.query.domain.benchmark
+        place = Membership.objects.get(benchmark=benchmark, user=voter)
+        access = Access(voter, benchmark, place)
+    elif not (
+        access.user.pk == voter.pk
+        and access.is_annotator
+        and case.query.domain_id in access.domain_ids
+    ):
+        raise PermissionDenied("Only annotators of this domain may change this.")
+    if case.kind == CaseKind.AUDIT and access.is_unblinded:
+        raise PermissionDenied("Admins, who may read what machines said, judge no audited pair.")
 
 
 def _give(

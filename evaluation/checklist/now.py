@@ -152,9 +152,8 @@ def waits(benchmark: Benchmark) -> Iterator[Wait]:
     )
     for name, count in sorted(turns.items()):
         yield Wait("Authors wait for", name, _of(count, "review"), at("reviews"))
-    if unread := assigned.filter(state=WorkState.SUBMITTED).count():
-        what = _of(unread, "submitted query")
-        yield Wait("Authors wait for", "a reviewer", what, at("reviews"))
+    if new := assigned.filter(state=WorkState.SUBMITTED).count():
+        yield Wait("Authors wait for", "a reviewer", _of(new, "submitted query"), at("reviews"))
 
 
 def _of(count: int, noun: str) -> str:

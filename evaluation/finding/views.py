@@ -25,7 +25,7 @@ MOST = 6
 # Of every person, and of who runs the site.
 _OWN: Final = (
     ("home", "Home"),
-    ("account", "Account: name, address, password, passkeys, tokens, sessions"),
+    ("account", "Account: name, address, password, second factor, tokens, sessions"),
     ("drafts", "Drafts not sent"),
     ("digest", "What waits for me, by mail"),
     ("glossary", "Glossary"),
