@@ -22,6 +22,7 @@ from kit.numbers import number
 from kit.stats.means import Mean, bootstrap_macro
 from kit.stats.paired import PairedTest, paired_t, randomisation
 from kit.stats.results import Interval, p_words
+from kit.templatetags.figures import signed_points
 
 NAMES = sheets.NAMES
 DEFAULT = NAMES[0]
@@ -244,7 +245,7 @@ def _summary(found: Mapping[str, Any], first: str, second: str) -> str:
     said += "query" if found["queries"] == 1 else "queries"
     sure = [f"{test.name}, {p_words(test.p)}" for test in found["tests"] if test.p is not None]
     if difference.low is not None:
-        ends = f"{100 * difference.low:+.2f} to {100 * difference.high:+.2f}"
+        ends = " to ".join(signed_points(end, 2) for end in (difference.low, difference.high))
         sure.insert(0, f"95 % interval of the difference {ends}")
     return f"{said} ({'; '.join(sure)})." if sure else f"{said}."
 
