@@ -24,13 +24,13 @@ from corpus.retrieval import vectors
 from corpus.retrieval.analysis import NoWords
 from corpus.retrieval.protocol import Default, Misbehaved, Order, Retriever, Scored, checked
 from corpus.retrieval.toplist import best_of, fuse, plain
+from corpus.texts.tokens import CHARACTERS, cut
 from corpus.versions.crosswalk import excluded_in
 from kit.errors import Refused
 from kit.runs.models import LostLease
 from llm.endpoints import Endpoint
 from llm.gateway import Gateways
 from llm.models import Account
-from llm.tokens import CHARACTERS, cut
 from llm.trying import demand_answers
 from llm.wire import embedding_request, unpack
 
