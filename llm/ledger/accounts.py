@@ -53,8 +53,8 @@ def share_quota(scope: str, limits: Mapping[str, Any]) -> Quota:
 class PayingRun(TrackedRun):
     """Base of runs that ask models.
 
-    `budget_usd` is what a person allows to be spent, null for no limit. The account holds the same
-    number, for the reservation that goes with every call; `set_budget` writes both.
+    `budget_usd` is what a person allows to be spent, null for no limit; the account holds the same
+    number, and `set_budget` writes both.
     """
 
     of_benchmark = "benchmark"
@@ -209,8 +209,7 @@ def start_asking(
     **said: object,
 ) -> RunT:
     """Store a new run with the items that wait in it, and wake a worker, or keep it for the calling
-    process where it is `claimed`; its account is there where it asks anybody. The event of `verb`
-    holds what is `said`.
+    process where it is `claimed`. The event of `verb` holds what is `said`.
 
     Raises Refused as `check_budget` does.
     """
@@ -236,17 +235,11 @@ def set_budget(run: PayingRun, usd: Decimal | None, *, actor: User | None, scope
     check_budget(usd, run.asked)
     with transaction.atomic():
         account = open_account(run)
-        Account.objects.filter(pk=account.pk).update(limit_units=limit_of(usd))
+        account.limit_units, run.budget_usd = limit_of(usd), usd
+        account.save(update_fields=["limit_units"])
         type(run).objects.filter(pk=run.pk).update(budget_usd=usd)
-        run.budget_usd = usd
-        run.account = Account.objects.get(pk=account.pk)
-        audit.record(
-            actor=actor,
-            verb=f"set budget of {run._meta.verbose_name}",
-            target=run,
-            scope=scope,
-            data={"usd": None if usd is None else str(usd)},
-        )
+        said = {"usd": None if usd is None else str(usd)}
+        audit.record(actor, f"set budget of {run._meta.verbose_name}", run, scope, said)
 
 
 def set_priority(*, run: AskingRun, priority: int | None, actor: User | None) -> None:
@@ -269,12 +262,11 @@ def budget_words(run: PayingRun, *, waiting: str) -> str:
     account = open_account(run)
     if account.quota and (words := quota_words(account, account.quota)):
         return f"{words} {waiting} keep waiting. Whoever runs the site may raise it; then resume."
-    reserved = ""
-    if account.reserved_units:
-        reserved = (
-            f" and ${_cents(account.reserved_usd)} held for calls that were not answered, or "
-            "whose answer named no tokens, and may have been paid for"
-        )
+    held = (
+        f" and ${_cents(account.reserved_usd)} held for calls that were not answered, or whose "
+        "answer named no tokens, and may have been paid for"
+    )
+    reserved = held if account.reserved_units else ""
     return (
         f"The budget of ${account.limit_usd or Decimal(0):,.2f} has no room for the next call: "
         f"${_cents(account.spent_usd)} spent{reserved}. {waiting} keep waiting. Raise the "
