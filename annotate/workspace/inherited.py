@@ -54,7 +54,7 @@ def listed_under(about: Q) -> dict[int, set[int]]:
     rows = Judgment.objects.original().filter(about, subtopics__isnull=False)
     rows = rows.exclude(Exists(decided)).order_by()
     for query, passage, of in rows.values_list("query_id", "passage_id", "subtopics").iterator():
-        for name, label in of.items():
+        for name, label in (of or {}).items():
             if label > 0 and (query, name) in names:
                 found[names[query, name]].add(passage)
     return found

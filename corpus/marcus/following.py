@@ -1,6 +1,7 @@
 """Whether passages that ids number as pieces of a page follow one another in it. Pure."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 # A text that ends as another begins, over so many characters, overlaps it.
@@ -22,7 +23,7 @@ def why_apart(pieces: Sequence[tuple[int, str, str]]) -> str:
     if numbers[0] not in (0, 1) or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
         return GAPS
     going_on = broken = 0
-    for (_, _, before), (_, after, _) in zip(ordered, ordered[1:], strict=False):
+    for (_, _, before), (_, after, _) in pairwise(ordered):
         follows = goes_on(before, after)
         going_on += follows is True
         broken += follows is False

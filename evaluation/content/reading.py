@@ -229,9 +229,10 @@ def _aspects(view: View, domain: Domain, condition: Q) -> dict[int, list[AspectR
     )
     aspects: dict[int, list[AspectRecord]] = defaultdict(list)
     ordered = rows.order_by("query_id", "k").values_list(*columns)
-    for pk, query, *first, weighed, subtopic in ordered:
+    for pk, query, k, content, weight, scale, weighed, subtopic in ordered:
         passages = tuple(supporting.get(pk, ()))
-        aspects[query].append(AspectRecord(*first, passages, weighed, subtopic))
+        record = AspectRecord(k, content, weight, scale, passages, weighed, subtopic)
+        aspects[query].append(record)
     return aspects
 
 

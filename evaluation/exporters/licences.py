@@ -11,7 +11,6 @@ from corpus.importers.rows import LAYERS, LicenceRow
 from evaluation.exporters.files import write_jsonl
 from evaluation.exporters.names import one_line
 
-
 # Where the texts of usual licences stand, by their ids in SPDX's list.
 _CREATIVE_COMMONS = "https://creativecommons.org"
 LINKS = {

@@ -128,11 +128,11 @@ def _check_imported(folder: Path, name: str, labels: Labels, report: Report) -> 
             report.add(name, TWICE, qid, pid)
         known.add((qid, subtopic, pid))
         highest[qid, pid] = max(highest.get((qid, pid), int(value)), int(value))
-    for pair, value in highest.items():
+    for pair, found in highest.items():
         base = labels[pair].base if pair in labels else None
-        if base != value:
+        if base != found:
             shown = "nothing" if base is None else base
-            report.add(name, f"its highest label is {value}, the original gold says {shown}", *pair)
+            report.add(name, f"its highest label is {found}, the original gold says {shown}", *pair)
 
 
 def _gold(

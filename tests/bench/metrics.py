@@ -170,10 +170,11 @@ def of_a_track(rounds: int) -> None:
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as name:
         folder, qrels = Path(name, "runs"), Path(name, "qrels.txt")
         write_track(folder, qrels)
-        metrics = ["--metrics", ",".join(TRACK), "--profile", "trec_eval", "--json"]
+        given = [str(folder), "--qrels", str(qrels)]
+        given += ["--metrics", ",".join(TRACK), "--profile", "trec_eval", "--json"]
         commands = (
             [sys.executable, "-c", BY_PYTREC_EVAL, str(folder), str(qrels)],
-            [sys.executable, "manage.py", "score_run", str(folder), "--qrels", str(qrels), *metrics],
+            [sys.executable, "manage.py", "score_run", *given],
         )
         times: list[list[float]] = [[], []]
         for _ in range(rounds):
@@ -199,9 +200,7 @@ def write_track(folder: Path, qrels: Path) -> None:
     queries, depth = LISTS
     folder.mkdir()
     ids = {str(q): rng.sample(range(8_841_823), 3 * depth) for q in range(queries)}
-    lines = [
-        f"{q} 0 {pid} {rng.choice((0, 0, 1, 2, 3))}\n" for q in ids for pid in ids[q][:JUDGED]
-    ]
+    lines = [f"{q} 0 {pid} {rng.choice((0, 0, 1, 2, 3))}\n" for q in ids for pid in ids[q][:JUDGED]]
     qrels.write_text("".join(lines))
     for number in range(RUNS):
         rows = []

@@ -102,9 +102,7 @@ def test_subtopics_become_aspects_with_their_words_and_gold(web) -> None:
     assert (board.current.passage.pid, board.current.listed) == ("d0", ("a1", "a2"))
 
 
-def test_the_same_subtopics_again_change_nothing_and_another_gold_moves_them(
-    web, tmp_path
-) -> None:
+def test_the_same_subtopics_again_change_nothing_and_another_gold_moves_them(web, tmp_path) -> None:
     load(web, tmp_path / "trec" / "web", format="trec")
     assert (len(rows_of(web)), len(assigned())) == (4, 4)
     # A judge has d2 under the other subtopic, and a third one.
