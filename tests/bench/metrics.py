@@ -62,7 +62,9 @@ for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
 print(json.dumps(means))
 """
 ANCHOR = {f"{name}.{','.join(map(str, CUTS))}" for name in ("ndcg_cut", "recall")}
-ALL = ",".join(f"{name}@{k}" for name in MEASURES for k in CUTS)
+# Those that may take a cut-off.
+OWN = [name for name, each in MEASURES.items() if each.cuts is None and not each.level]
+ALL = ",".join(f"{name}@{k}" for name in OWN for k in CUTS)
 
 
 def main() -> None:
@@ -72,7 +74,7 @@ def main() -> None:
     wanted, _ = parser.parse_known_args()
     run, gold = made()
     print(
-        f"{QUERIES} queries x {PASSAGES:,} passages, {len(MEASURES)} measures at {len(CUTS)} cuts"
+        f"{QUERIES} queries x {PASSAGES:,} passages, {len(OWN)} measures at {len(CUTS)} cuts"
     )
     for profile in PROFILES.values():
         from_dicts(run, gold, profile, wanted.rounds)
