@@ -73,9 +73,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     wanted, _ = parser.parse_known_args()
     run, gold = made()
-    print(
-        f"{QUERIES} queries x {PASSAGES:,} passages, {len(OWN)} measures at {len(CUTS)} cuts"
-    )
+    print(f"{QUERIES} queries x {PASSAGES:,} passages, {len(OWN)} measures at {len(CUTS)} cuts")
     for profile in PROFILES.values():
         from_dicts(run, gold, profile, wanted.rounds)
     for length in LENGTHS:
