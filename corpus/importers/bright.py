@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 from corpus.importers.blocks import Layout
 from corpus.importers.fields import (
-    DOMAIN_LIMIT,
+    PID_LIMIT,
     QID_LIMIT,
     URL_LIMIT,
     Record,
@@ -49,16 +49,14 @@ from corpus.importers.rows import (
     PairRow,
     Problem,
     Row,
-    WordingRow,
 )
 
 # The gold ids of every query that was read, its excluded ids, and the place that named the gold.
 Gold: TypeAlias = dict[Key, tuple[frozenset[str], frozenset[str], Location]]
 
 QUERIES = ("examples", "queries")
-# Folders of BRIGHT that hold queries as a model words them.
-_REWRITTEN = "_reason"
-_KNOWN = {*QUERIES, "documents", "long_documents", "qrels"}
+# Folders of BRIGHT that hold no queries in other words.
+KNOWN = {*QUERIES, "documents", "long_documents", "qrels"}
 _PRO_FOLDERS = ("examples", "aspects", "pages", "documents", "pairs")
 _TEXTS = ("gold_answer", "reasoning")
 _PASSAGE = Layout(ids=("id",), texts=("content",), keeps_others=False)
@@ -93,7 +91,7 @@ def read_bright(path: Path, meter: Meter, qrels: Path | None) -> Iterator[Row]:
             yield _no_qrels(qrels, domains)
     meter.expect([*files, *pages, *passages, *golds])
     for folder in folders_in(path):
-        if folder.name not in _KNOWN and data_files(folder):
+        if folder.name not in KNOWN and data_files(folder):
             yield Oddity(NOT_READ, folder.name)
     gold: Gold = {}
     judged = frozenset(each.domain for each in golds)
@@ -110,34 +108,6 @@ def query_files(path: Path) -> list[DataFile]:
         if (path / name).is_dir():
             return data_files(path / name, inside=f"{name}/")
     return data_files(path)
-
-
-def read_wordings(path: Path, meter: Meter) -> Iterator[Row]:
-    """Queries in other words: records of `id` and `query`, a file a domain; a folder of such files
-    is a source, as BRIGHT's `gpt4_reason/`. A record may name its `source` and `domain` itself."""
-    sources = {
-        folder.name.removesuffix(_REWRITTEN): data_files(folder, inside=f"{folder.name}/")
-        for folder in folders_in(path)
-        if folder.name not in _KNOWN
-    }
-    if files := data_files(path):
-        sources[""] = files
-    if not any(sources.values()):
-        yield missing(path, f"files of queries, or folders of them ({KINDS_OF_FILE})")
-        return
-    meter.expect(file for files in sources.values() for file in files)
-    for source, files in sources.items():
-        yield from each_record(files, meter, partial(_wording, source=source))
-
-
-def _wording(domain: str, record: Record, *, source: str) -> Iterator[Row]:
-    yield WordingRow(
-        record.maybe_text("domain", limit=DOMAIN_LIMIT) or domain,
-        record.ident("id", limit=QID_LIMIT),
-        record.text("query"),
-        record.maybe_text("source", limit=QID_LIMIT) or source,
-        record.location.at("query"),
-    )
 
 
 def _no_qrels(qrels: Path, domains: set[str]) -> Problem:
@@ -290,7 +260,9 @@ def _aspects(
                 name = f"{each.domain}-{each.qid}-a{each.k}"
                 yield Oddity(f"weights read on the scale {guess}", name)
     for key, ids in cited.items():
-        listed = [pid for row in by_query.get(key, ()) for pid in row.supporting_docs]
+        rows = by_query.get(key, [])
+        parts = [row.supporting_docs for row in rows] + [row.subtopic_docs for row in rows]
+        listed = [pid for part in parts for pid in part]
         if list(ids) != list(dict.fromkeys(listed or sorted(ids))):
             yield Oddity(OTHER_ORDER, f"{key[0]}-{key[1]}")
 
@@ -330,7 +302,11 @@ def read_aspect(task: str, record: Record) -> Iterator[Row]:
         named = ", ".join([*filter(None, _TOP_WEIGHTS), SHARES])
         record.wrong("scale", f"The scale is one of {named}.")
     weight, scale = _weight(record, scale)
-    yield AspectRow(task, qid, k, content, weight, docs, record.location, scale)
+    subtopic = record.maybe_text("subtopic", limit=QID_LIMIT) or ""
+    listed = tuple(dict.fromkeys(record.maybe_texts("subtopic_docs", limit=PID_LIMIT) or ()))
+    if listed and not subtopic:
+        record.wrong("subtopic", "Documents of a subtopic need its name.")
+    yield AspectRow(task, qid, k, content, weight, docs, record.location, scale, subtopic, listed)
     yield from (Oddity("supporting passages repeated in an aspect", r.example) for r in repeats)
     if not docs:
         yield Oddity("aspects without a supporting passage", written)
@@ -388,6 +364,11 @@ def _faults(
                 yield Problem(where, f"{pid} already supports aspect {aspect_of[pid]}.")
             elif pid not in ids:
                 yield Problem(where, f"{pid} is not among the gold ids of the query.")
+    # Several aspects may list one of these: nobody has assigned it.
+    listed = [(pid, row.location.at("subtopic_docs")) for row in rows for pid in row.subtopic_docs]
+    for pid, where in listed:
+        if pid in aspect_of or pid not in ids:
+            yield Problem(where, f"{pid} supports an aspect, or is not among the gold ids.")
     # An aspect that could not be read may be the one that is missed here.
-    for pid in sorted(ids - aspect_of.keys()) if complete else ():
+    for pid in sorted(ids - aspect_of.keys() - dict(listed).keys()) if complete else ():
         yield Problem(location, f"{pid} is gold but supports no aspect.")

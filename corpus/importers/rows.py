@@ -186,6 +186,8 @@ class AspectRow:
     """One weighted aspect of a query with its supporting passages, ordered by the integer k.
 
     `scale` is "" where the row does not say it. The weight of the scale `shares` is in hundredths.
+    `subtopic_docs` are those that judgments list under the `subtopic` that it is, and that nobody
+    assigned. A weight of 0 is of a subtopic that nobody weighed: it gets number and scale here.
     """
 
     domain: str
@@ -196,6 +198,8 @@ class AspectRow:
     supporting_docs: tuple[str, ...]
     location: Location = field(compare=False)
     scale: str = ""
+    subtopic: str = ""
+    subtopic_docs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

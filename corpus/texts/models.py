@@ -123,6 +123,11 @@ class CorpusVersion(models.Model):
         return bool(self.recipe.get("pages", NUMBERED) == NUMBERED)
 
     @property
+    def apart(self) -> frozenset[str]:
+        """Pages that ids name here although their texts do not follow one another."""
+        return frozenset(self.recipe.get("apart", ()))
+
+    @property
     def key(self) -> int | None:
         """How pools, runs, sheets and releases name it: null stands for the loaded texts.
 

@@ -5,7 +5,8 @@ base, refined and expert view follow from these is defined in evaluation/exporte
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import Q
@@ -24,7 +25,7 @@ from evaluation.content.view import View
 from evaluation.exporters.documents import Document
 from evaluation.exporters.provenance import provenance_row
 from evaluation.exporters.rankllm import DEPTH, Candidate, Request
-from evaluation.exporters.records import AspectRecord, Label, QueryRecord
+from evaluation.exporters.records import EXPERT, AspectRecord, Label, QueryRecord
 from kit.database.reading import in_key_order
 
 _QUERIES_AT_ONCE = 20
@@ -104,7 +105,7 @@ def read_queries(
             practice_answer=answer.practice,
             excluded=tuple(renamed.get(pk, excluded)),
             labels=tuple(labels.get(pk, ())),
-            aspects=tuple(aspects.get(pk, ())),
+            aspects=tuple(_by_subtopics(aspects.get(pk, ()), labels.get(pk, ()))),
         )
         for pk, qid, text, answers, excluded in queries.values_list(*columns)
     ]
@@ -220,19 +221,41 @@ def _joined(rows: list[Any]) -> Label:
 def _aspects(view: View, domain: Domain, condition: Q) -> dict[int, list[AspectRecord]]:
     """Present aspects by query, in the order of their numbers."""
     supporting = _supporting(view, domain, condition)
-    columns = ("pk", "query_id", "k", "content", "weight", "scale", "weighed")
+    columns = ("pk", "query_id", "k", "content", "weight", "scale", "weighed", "subtopic")
     rows = (
         Aspect.objects.present()
         .filter(condition, query__domain=domain)
         .exclude(query__in=view.left_out.aspects)
     )
     aspects: dict[int, list[AspectRecord]] = defaultdict(list)
-    for pk, query, k, content, weight, scale, weighed in rows.order_by("query_id", "k").values_list(
-        *columns
-    ):
+    ordered = rows.order_by("query_id", "k").values_list(*columns)
+    for pk, query, k, content, weight, scale, weighed, subtopic in ordered:
         passages = tuple(supporting.get(pk, ()))
-        aspects[query].append(AspectRecord(k, content, weight, scale, passages, weighed))
+        record = AspectRecord(k, content, weight, scale, passages, weighed, subtopic)
+        aspects[query].append(record)
     return aspects
+
+
+def _by_subtopics(
+    aspects: Iterable[AspectRecord], labels: Iterable[Label]
+) -> Iterator[AspectRecord]:
+    """The aspects, those that are subtopics with what the current imported gold lists under them.
+
+    An expert's word on a passage counts before it; an import's assignment only with it.
+    """
+    open_labels = {
+        each.passage: each.subtopics
+        for each in labels
+        if each.subtopics and not (each.given is not None and each.source == EXPERT)
+    }
+    for each in aspects:
+        if not each.subtopic or not open_labels:
+            yield each
+            continue
+        of_it = {pid for pid, of in open_labels.items() if of.get(each.subtopic, 0) > 0}
+        passages = tuple(pid for pid in each.passages if pid not in open_labels or pid in of_it)
+        listed = tuple(sorted(of_it.difference(passages)))
+        yield replace(each, passages=passages, listed=listed)
 
 
 def _supporting(view: View, domain: Domain, condition: Q) -> Mapping[int, list[str]]:

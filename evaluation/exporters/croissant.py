@@ -33,6 +33,8 @@ ABOUT = {
         "weight": "raw weight",
         "supporting_docs": "ids of the passages that support it",
         "scale": "scale of the weight",
+        "subtopic": "name of the subtopic of imported judgments that it is",
+        "subtopic_docs": "ids that these list under it and nobody assigned; several may list one",
     },
     "documents": {
         "id": "passage id",

@@ -66,7 +66,9 @@ class AspectRecord:
 
     The weight of the scale `shares` is in hundredths.
 
-    While nobody chose a weight, it is the middle of the scale and `weighed` false.
+    While nobody chose a weight, it is the middle of the scale and `weighed` false. `subtopic` is
+    the name in the imported judgments of what it is there, and `listed` the passages that these
+    list under it and that no expert assigned or refused: each may be listed under several.
     """
 
     k: int
@@ -75,6 +77,13 @@ class AspectRecord:
     scale: str
     passages: tuple[str, ...] = ()
     weighed: bool = True
+    subtopic: str = ""
+    listed: tuple[str, ...] = ()
+
+    @property
+    def supporting(self) -> tuple[str, ...]:
+        """Every passage that counts as support of it."""
+        return self.passages + self.listed
 
 
 @dataclass(frozen=True)
@@ -108,8 +117,16 @@ class QueryRecord:
 
     @cached_property
     def supporting(self) -> tuple[str, ...]:
-        """Passage ids that support any aspect, aspect by aspect, each once."""
-        return tuple(dict.fromkeys(pid for aspect in self.aspects for pid in aspect.passages))
+        """Passage ids that support any aspect, aspect by aspect, each once; listed ones last, so
+        that the numbers of the others in answers stay."""
+        assigned = [pid for aspect in self.aspects for pid in aspect.passages]
+        listed = [pid for aspect in self.aspects for pid in aspect.listed]
+        return tuple(dict.fromkeys(assigned + listed))
+
+    @property
+    def has_equal_subtopics(self) -> bool:
+        """Whether its aspects are subtopics as imported, none weighed: they weigh the same."""
+        return bool(self.aspects) and all(a.subtopic and not a.weighed for a in self.aspects)
 
     @property
     def gold_ids(self) -> tuple[str, ...]:
@@ -126,6 +143,8 @@ class ReleaseSchema:
     with_excluded: bool = False
     # Whether any weight is a share, which is published as a fraction.
     with_shares: bool = False
+    # Whether any aspect is a subtopic of imported judgments.
+    with_subtopics: bool = False
 
 
 def published_weight(weight: int, scale: str) -> float:

@@ -16,11 +16,12 @@ from typing import Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Length
 
 from annotate.candidates.reading import proposals
 from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel, VotingPlan
+from annotate.workspace.inherited import listed_under
 from corpus.lists import unused_name
 from corpus.models import Benchmark, CorpusVersion, Pool, PoolEntry
 from debate.models import Debate, DebateStatus
@@ -229,14 +230,14 @@ def open_proposals(benchmark: Benchmark) -> QuerySet[PoolEntry]:
 
 def _have(benchmark: Benchmark) -> Mapping[int, int]:
     """Passages that support each aspect, of experts and machine gold."""
-    counts: dict[int, int] = defaultdict(int)
-    gold = GoldPassage.objects.standing().filter(query__domain__benchmark=benchmark)
+    here = Q(query__domain__benchmark=benchmark)
+    found = listed_under(here)
     machine = SupportLabel.objects.in_benchmark(benchmark)
     machine = machine.machine_gold(unconfirmed(benchmark).support).filter(practice=False)
-    for rows in (gold, machine):
-        for aspect in rows.values_list("aspect", flat=True):
-            counts[aspect] += 1
-    return counts
+    for rows in (GoldPassage.objects.standing().filter(here), machine):
+        for aspect, passage in rows.values_list("aspect", "passage"):
+            found[aspect].add(passage)
+    return {aspect: len(passages) for aspect, passages in found.items()}
 
 
 def _shares(aspects: Mapping[Key, Aspect]) -> dict[Key, float]:

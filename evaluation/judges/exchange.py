@@ -71,7 +71,7 @@ def _nugget_lines(benchmark: Benchmark) -> Iterator[str]:
                         each.content,
                         f"{topic}-a{each.k}",
                         each.weight,
-                        each.passages,
+                        each.supporting,
                         by_people=(record.pk, each.k) in by_people,
                     )
                     for each in record.aspects

@@ -30,7 +30,7 @@ def drill(run: RetrievalRun, query: Query, view: GoldView, *, depth: int) -> dic
     labels = {each.passage: each for each in record.labels}
     supported: dict[str, list[int]] = {}
     for aspect in record.aspects:
-        for pid in aspect.passages:
+        for pid in aspect.supporting:
             supported.setdefault(pid, []).append(aspect.k)
     gold = [pid for pid, each in labels.items() if (getattr(each, view) or 0) > 0]
     passages = _passages(query, version, [*(pid for pid, _ in listed), *gold])

@@ -96,6 +96,7 @@ def render_licence(licence: str, rows: Sequence[LicenceRow], splits: Sequence[st
     """LICENCE.md: the benchmark's licence, then that of each layer with its whole text."""
     context = {
         "stated": one_line(licence) or NO_LICENCE,
+        "link": licences.link_of(licence),
         "licences": licences.stated(rows, splits),
         "unstated": licences.unstated(rows, splits),
     }

@@ -13,6 +13,7 @@ from annotate.exams.qualification import rule_of
 from annotate.models import Aspect, CaseStatus, EscalationCase, Vote, VotingPlan
 from annotate.voting.agreement import vote_opinions
 from annotate.voting.models import altered_cases
+from corpus.importers.rows import LicenceRow
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Query, Status
 from corpus.texts.models import CLEANED
 from debate.audits.services import audit_bound
@@ -20,6 +21,7 @@ from debate.models import AuditItem, AuditSample
 from evaluation.content import inherited_view
 from evaluation.content.view import View
 from evaluation.exporters.faults import MAX_PLACES, Fault, Place
+from evaluation.exporters.licences import named_only
 from evaluation.exporters.names import aspect_id
 from evaluation.releases.families import shared_families, told
 from evaluation.verification.copies import WITHOUT_TEXT
@@ -236,6 +238,13 @@ def family_fault(benchmark: Benchmark) -> list[Fault]:
     found = shared_families(benchmark)
     places = tuple({"name": told(*each)} for each in list(found.items())[:MAX_PLACES])
     return [Fault("shared_family", len(found), places)] if found else []
+
+
+def licence_fault(benchmark: Benchmark, rows: Sequence[LicenceRow]) -> list[Fault]:
+    """Licences of which the release has the name alone."""
+    found = named_only(benchmark.licence, rows)
+    places = tuple({"name": each} for each in found[:MAX_PLACES])
+    return [Fault("licences_without_text", len(found), places)] if found else []
 
 
 def audit_fault(benchmark: Benchmark) -> list[Fault]:

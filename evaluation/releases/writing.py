@@ -39,6 +39,7 @@ from evaluation.releases.findings import (
     database_faults,
     family_fault,
     label_checks,
+    licence_fault,
     renamed_as_inherited,
     unconfirmed_faults,
     unverified,
@@ -180,6 +181,9 @@ class _Builder:
         for name, view in trec.VIEWS.items():
             trec.write_view(self.folder / f"qrels/{split}.{name}.txt", queries, view)
         trec.write_subtopics(self.folder / f"qrels/{split}.aspects.txt", queries)
+        if not self.view.is_derived:  # else they are those of other passages
+            imported = self.folder / f"qrels/{split}.subtopics.txt"
+            trec.write_imported_subtopics(imported, queries)
         beir.write_gold(self.folder / f"beir/{split}", queries)
 
     def _write_requests(self, split: str, domain: Domain, queries: list[QueryRecord]) -> None:
@@ -248,16 +252,17 @@ def write_release(
         raise Refused(NOTHING)
     benchmark, left_out = view.benchmark, view.left_out
     agreement = vote_kappa(benchmark, without=left_out.votes)
+    rows = read_licences(view.splits)
     faults = merged(
         [
             *builder.faults,
             *agreement_fault(agreement[1], bar),
             *audit_fault(benchmark),
             *family_fault(benchmark),
+            *licence_fault(benchmark, rows),
             *unconfirmed_faults(view),
         ]
     )
-    rows = read_licences(view.splits)
     write_licences(folder, rows)
     card = partial(
         render_card,

@@ -73,7 +73,7 @@ def gold_with(
         for pids in by_k.values():
             labels.setdefault(record.qid, {}).update(dict.fromkeys(pids, 1))
         aspects[record.qid] = {
-            f"a{each.k}": Aspect(each.weight, [*each.passages, *by_k.get(each.k, ())])
+            f"a{each.k}": Aspect(each.weight, [*each.supporting, *by_k.get(each.k, ())])
             for each in record.aspects
         }
     excluded = {}
@@ -114,7 +114,7 @@ def measured(
             "k": each.k,
             "content": each.content,
             "share": each.weight / sum(other.weight for other in record.aspects),
-            "experts": len(each.passages),
+            "experts": len(each.supporting),
             "machine": len(support.get(record.qid, {}).get(each.k, ())),
             "found": (record.qid, f"a{each.k}") in found,
         }

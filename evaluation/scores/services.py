@@ -126,7 +126,7 @@ def _labels(record: QueryRecord, view: GoldView) -> Iterator[tuple[str, int]]:
 
 def _aspects(record: QueryRecord) -> dict[str, Aspect]:
     if record.aspects:
-        return {f"a{each.k}": Aspect(each.weight, each.passages) for each in record.aspects}
+        return {f"a{each.k}": Aspect(each.weight, each.supporting) for each in record.aspects}
     found: dict[str, list[str]] = {}
     for label in record.labels:
         for name, value in (label.subtopics or {}).items():

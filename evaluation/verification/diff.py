@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from evaluation.verification.rows import supports_of
+
 # Rows named of each kind; counts are whole.
 MAX_ROWS = 50
 _DOCUMENT = ("content", "title", "source_url", "fetched_on")
@@ -108,8 +110,7 @@ def _documents(path: Path) -> Rows:
 
 
 def _supports(path: Path) -> Rows:
-    rows = pq.read_table(path, columns=["id", "supporting_docs"]).to_pylist()
-    return {f"{row['id']} {pid}": True for row in rows for pid in row["supporting_docs"] or ()}
+    return {f"{aspect} {pid}": True for aspect, pid in supports_of(path)}
 
 
 def _labels(path: Path) -> Rows:

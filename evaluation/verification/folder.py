@@ -26,7 +26,7 @@ from evaluation.verification.evidence import (
     check_reviews,
     check_votes,
 )
-from evaluation.verification.rows import NotDerived, Pair, Report, objects
+from evaluation.verification.rows import NotDerived, Pair, Report, objects, supports_of
 from evaluation.verification.rules import Courses, derive
 
 Row = Mapping[str, Any]
@@ -182,14 +182,17 @@ class _Split:
         path = self.folder / f"aspects/{self.split}.parquet"
         if not path.is_file():
             return
-        for row in pq.read_table(path, columns=["id", "supporting_docs"]).to_pylist():
-            match = _ASPECT.fullmatch(row["id"].removeprefix(f"{self.split}-"))
-            if match is None:
-                raise ValueError(f"aspects/{self.split}.parquet: {row['id']!r} is no aspect's id")
-            qid, k = match.groups()
-            self.decomposed.add(qid)
-            self.supports |= {(qid, k, pid) for pid in row["supporting_docs"] or ()}
+        for aspect in pq.read_table(path, columns=["id"])["id"].to_pylist():
+            self.decomposed.add(self._split_id(aspect)[0])
+        self.supports = {(*self._split_id(aspect), pid) for aspect, pid in supports_of(path)}
         self.supporting = {(qid, pid) for qid, _, pid in self.supports}
+
+    def _split_id(self, aspect: str) -> tuple[str, str]:
+        """The query and the number of an aspect."""
+        match = _ASPECT.fullmatch(aspect.removeprefix(f"{self.split}-"))
+        if match is None:
+            raise ValueError(f"aspects/{self.split}.parquet: {aspect!r} is no aspect's id")
+        return match[1], match[2]
 
     def _derive(self, courses: Courses) -> None:
         name = f"evidence/{self.split}.jsonl"
