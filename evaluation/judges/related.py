@@ -8,7 +8,15 @@ import numpy as np
 from django.urls import reverse
 
 from corpus.models import Benchmark, CorpusVersion, PoolEntry, RetrievalRun
-from evaluation.judges.families import DECIDED_ON, DECIDING, LABELS, RETRIEVING, shared_families
+from evaluation.judges.families import (
+    DECIDED_ON,
+    DECIDING,
+    LABELS,
+    RETRIEVING,
+    family_of,
+    models_in,
+    shared_families,
+)
 from evaluation.judges.orders import Order, orders_of, retrieving_families
 from evaluation.judges.protocol.meta import agreement
 from evaluation.leaderboard.noise import cases_of, mean_of
@@ -81,12 +89,14 @@ def families_table(benchmark: Benchmark) -> ReportTable:
 
 def judged_twice(benchmark: Benchmark, orders: Mapping[str, Sequence[Order]]) -> list[Twice]:
     """What judges rank, once by the mean of all of one scale and once by those of other families,
-    for each family that judges and was judged; over the systems that all of them ranked."""
+    for each family that judges and was judged; over the systems that all of them ranked. Practice
+    models have no say."""
     shared = shared_families(benchmark)
+    asked = {family_of(model) for _, model in models_in(benchmark)}
     found = []
     for what, known in orders.items():
-        for scale in dict.fromkeys(each.scale for each in known if each.family):
-            judges = [each for each in known if each.family and each.scale == scale]
+        for scale in dict.fromkeys(each.scale for each in known if each.family in asked):
+            judges = [each for each in known if each.family in asked and each.scale == scale]
             for family in sorted({each.family for each in judges} & set(shared)):
                 others = [each for each in judges if each.family != family]
                 systems = set.intersection(*(set(each.means) for each in judges))

@@ -172,8 +172,8 @@ def test_answers_are_ranked_with_and_without_graders_of_a_family_that_answers() 
     admin = signed_in(sheets.admin)
     page = admin.get(f"/b/{sheets.benchmark.slug}/judges/").content.decode()
     assert "2 judges, 1 of other families" in page
-    # Where every judge is of the family there is no order without it.
-    GradeRun.objects.filter(model="gpt-5").delete()
+    # Where every judge is of the family there is no order without it; practice has no say.
+    GradeRun.objects.filter(model="gpt-5").update(practice=True)
     (found,) = judged_twice(sheets.benchmark, orders_of(sheets.benchmark))
     assert (found.after, found.tau, found.others) == ({}, None, 0)
     GradeRun.objects.update(practice=True)
