@@ -23,7 +23,8 @@ from evaluation.content.view import View
 from evaluation.exporters.faults import MAX_PLACES, Fault, Place
 from evaluation.exporters.licences import named_only
 from evaluation.exporters.names import aspect_id
-from evaluation.releases.families import shared_families, told
+from evaluation.judges.families import shared_families, told
+from evaluation.judges.related import told_orders
 from evaluation.verification.copies import WITHOUT_TEXT
 from evaluation.verification.rows import Difference
 from kit.stats.results import Estimate
@@ -234,9 +235,13 @@ def agreement_fault(kappa: Estimate | None, bar: float | None) -> list[Fault]:
 
 
 def family_fault(benchmark: Benchmark) -> list[Fault]:
-    """Model families that label or judge here and are measured as well."""
-    found = shared_families(benchmark)
-    places = tuple({"name": told(*each)} for each in list(found.items())[:MAX_PLACES])
+    """Model families that label or judge here and are measured as well, with what that does to
+    rankings."""
+    found, orders = shared_families(benchmark), told_orders(benchmark)
+    places = tuple(
+        {"name": "; ".join([told(family, does), *orders.get(family, ())])}
+        for family, does in list(found.items())[:MAX_PLACES]
+    )
     return [Fault("shared_family", len(found), places)] if found else []
 
 
