@@ -61,8 +61,25 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineGold:
+    """A passage that machines or voters tie to one aspect of a query, and no expert assigned.
+
+    `models` are those that said so, where models did; `key` is that of the label of support.
+    """
+
+    passage: str
+    passage_pk: int
+    source: str
+    round: int | None = None
+    models: tuple[str, ...] = ()
+    key: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class AspectRecord:
     """One present aspect with its raw weight; `passages` support it, in the order of assignment.
+
+    `machine` is beside them, and part of no experts' file.
 
     The weight of the scale `shares` is in hundredths.
 
@@ -75,6 +92,7 @@ class AspectRecord:
     scale: str
     passages: tuple[str, ...] = ()
     weighed: bool = True
+    machine: tuple[MachineGold, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,6 +128,11 @@ class QueryRecord:
     def supporting(self) -> tuple[str, ...]:
         """Passage ids that support any aspect, aspect by aspect, each once."""
         return tuple(dict.fromkeys(pid for aspect in self.aspects for pid in aspect.passages))
+
+    @cached_property
+    def machine_gold(self) -> dict[str, MachineGold]:
+        """Machine gold of all aspects by passage id: each supports one alone."""
+        return {each.passage: each for aspect in self.aspects for each in aspect.machine}
 
     @property
     def gold_ids(self) -> tuple[str, ...]:
