@@ -118,8 +118,9 @@ def read_machine_evidence(
             given = label.provenance
             if label.source in PEOPLE:
                 row |= {"rule": given.get("rule", ""), **_listed(given, votes)}
-                if found := decided.get(firsts[each.key]):
-                    row |= {"person": name(found[0]), "decision": found[1]}
+                person, decision = decided.get(firsts[each.key], (None, None))
+                if person is not None:
+                    row |= {"person": name(person), "decision": decision}
             else:
                 row |= debates.get(given.get("debate"), {"rule": "", "turns": []})
             yield row

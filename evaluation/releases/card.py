@@ -35,7 +35,7 @@ def render_card(
     is_draft: bool,
     configurations: Mapping[str, Sequence[str]],
     splits: Mapping[str, Statistics],
-    machine: Mapping[tuple[str, Sequence[str]], int] = MappingProxyType({}),
+    machine: Mapping[tuple[str, tuple[str, ...]], int] = MappingProxyType({}),
     faults: Sequence[Fault],
     votes: tuple[int, Estimate | None] = (0, None),
     end_of_votes: str = "",

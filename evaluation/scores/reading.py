@@ -291,7 +291,7 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
 
 
 def _holes_by_view(
-    kept: Mapping[GoldView, _Cases], names: Mapping[int, str], records: Sequence[QueryRecord]
+    kept: dict[GoldView, _Cases], names: Mapping[int, str], records: Sequence[QueryRecord]
 ) -> dict[str, Any]:
     """Holes of the refined gold with what is known by aspects, and under `machine` the holes where
     machine gold counts, too; `kept` has the cases of the refined view and of the last one."""
