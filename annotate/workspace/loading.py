@@ -9,7 +9,8 @@ from dataclasses import replace
 from django.db import connection
 from django.utils import timezone
 
-from annotate.models import Aspect, GoldPassage
+from annotate.models import Aspect, GoldPassage, SupportLabel
+from annotate.support.services import record_support
 from annotate.workspace.models import SCALE_TOP
 from annotate.workspace.scales import scale_of_benchmark
 from corpus.importers.rows import AspectRow
@@ -17,7 +18,7 @@ from corpus.imports.context import LoadContext, chunks
 from corpus.imports.loading import load
 from corpus.imports.uploads import forget_upload
 from corpus.judgments.services import lock_queries
-from corpus.models import ImportRun, Judgment, Query, Source
+from corpus.models import ImportRun, Judgment, Passage, Query, Source
 from kit.database.bulk import copy_rows
 from kit.runs.models import LostLease, RunStatus
 
@@ -31,6 +32,8 @@ EDITED = "aspects changed here since they were imported, left as they are"
 DECIDED = "supporting passages that experts decided on here, left as they are"
 SUBTOPICS = "subtopics taken as aspects, equal in weight: nobody chose one"
 OWN_ASPECTS = "subtopics of queries with aspects of their own, which are no further aspects"
+MACHINE = "passages of machine gold, beside the gold of aspects"
+JUDGED = "passages of machine gold that have a label here, left as they are"
 UNLISTED = "supporting passages that the current gold does not list, to be decided anew"
 Pair = tuple[int, int]
 
@@ -82,6 +85,7 @@ def load_aspects(context: LoadContext, rows: Sequence[AspectRow]) -> None:
         if not row.weight:
             context.tally.odd(SUBTOPICS, f"{row.domain}-{row.qid}-a{row.k}")
     load_supports(context, of_row)
+    load_machine_gold(context, of_row)
     note_unlisted(context)
 
 
@@ -208,6 +212,36 @@ def load_supports(context: LoadContext, of_row: Sequence[tuple[AspectRow, Aspect
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     columns = ("aspect_id", "query_id", "passage_id", "created_at")
     copy_rows(GoldPassage, columns, ((*ids, now) for ids in new))
+
+
+def load_machine_gold(context: LoadContext, of_row: Sequence[tuple[AspectRow, Aspect]]) -> None:
+    """Add labels of support that machines or voters gave elsewhere, with their source; whatever was
+    said of an aspect and passage here stays. The queries are locked (`load_supports`)."""
+    asked = {aspect.pk for row, aspect in of_row if row.machine and aspect.removed_at is None}
+    judged = {
+        pair
+        for batch in chunks(sorted(asked))
+        for pair in SupportLabel.objects.filter(aspect__in=batch).values_list("aspect", "passage")
+    }
+    aspects = Aspect.objects.select_related("query__domain__benchmark").in_bulk(asked)
+    passages = Passage.objects.defer("text").in_bulk(
+        {context.passages[one.domain, one.pid] for row, _ in of_row for one in row.machine}
+    )
+    for row, aspect in of_row:
+        for one in row.machine if aspect.pk in asked else ():
+            passage = passages[context.passages[one.domain, one.pid]]
+            known = (aspect.pk, passage.pk) in judged
+            name = f"{one.domain}-{one.qid}-a{one.k}: {one.pid}"
+            context.tally.odd(JUDGED if known else MACHINE, name)
+            if not known:
+                record_support(
+                    aspect=aspects[aspect.pk],
+                    passage=passage,
+                    label=1,
+                    source=one.source,
+                    round=one.round,
+                    provenance={"import": context.run.pk, "models": list(one.models)},
+                )
 
 
 def note_unlisted(context: LoadContext) -> None:

@@ -5,8 +5,9 @@ file; passages in `documents/`, pages in `long_documents/`. Without them gold id
 whose text is not loaded.
 
 Bright-Pro is `{examples,aspects,documents}/{task}.{json,jsonl,parquet}`. Our additions: `pages/`
-(the pages that passages were cut from), `pairs/` (pairs to debate), and the optional query fields
-answers, community_answers and excluded_ids.
+(the pages that passages were cut from), `pairs/` (pairs to debate), `machine_gold/` (passages that
+machines tie to an aspect), and the optional query fields answers, community_answers and
+excluded_ids.
 """
 
 import re
@@ -45,6 +46,7 @@ from corpus.importers.rows import (
     JudgmentRow,
     Key,
     Location,
+    MachineRow,
     Oddity,
     PairRow,
     Problem,
@@ -57,7 +59,10 @@ Gold: TypeAlias = dict[Key, tuple[frozenset[str], frozenset[str], Location]]
 QUERIES = ("examples", "queries")
 # Folders of BRIGHT that hold no queries in other words.
 KNOWN = {*QUERIES, "documents", "long_documents", "qrels"}
-_PRO_FOLDERS = ("examples", "aspects", "pages", "documents", "pairs")
+MACHINE = "machine_gold"
+_PRO_FOLDERS = ("examples", "aspects", MACHINE, "pages", "documents", "pairs")
+# Who may have given a label of support.
+_SOURCES = ("debate", "llm_adjudicator", "human", "expert")
 _TEXTS = ("gold_answer", "reasoning")
 _PASSAGE = Layout(ids=("id",), texts=("content",), keeps_others=False)
 _ORDINAL = re.compile(r"_\d+(\.[^./]+)?$")
@@ -132,7 +137,9 @@ def read_bright_pro(path: Path, meter: Meter) -> Iterator[Row]:
     cited: dict[Key, tuple[str, ...]] = {}
     read = partial(_query, gold=gold, texts=(*_TEXTS, "reference_answer"), is_pro=True, cited=cited)
     yield from each_record(parts["examples"], meter, read)
-    yield from _aspects(parts["aspects"], gold, cited, meter)
+    machine: list[MachineRow] = []
+    yield from _machine_gold(parts[MACHINE], machine, meter)
+    yield from _aspects(parts["aspects"], gold, cited, machine, meter)
     yield from _texts(parts["pages"], parts["documents"], meter)
     yield from each_record(parts["pairs"], meter, _pair)
 
@@ -232,9 +239,14 @@ def page_of(pid: str) -> str:
 
 
 def _aspects(
-    files: Sequence[DataFile], gold: Gold, cited: Mapping[Key, tuple[str, ...]], meter: Meter
+    files: Sequence[DataFile],
+    gold: Gold,
+    cited: Mapping[Key, tuple[str, ...]],
+    machine: Sequence[MachineRow],
+    meter: Meter,
 ) -> Iterator[Row]:
-    """Aspects by query and number; a query that has aspects must satisfy every invariant.
+    """Aspects by query and number, each with its machine gold; a query that has aspects must
+    satisfy every invariant.
 
     Answers count the gold aspect by aspect (docs/answers.md): those of `cited` that have it in
     another order are named.
@@ -252,10 +264,17 @@ def _aspects(
     by_query: dict[Key, list[AspectRow]] = defaultdict(list)
     for each in sorted(found, key=lambda row: row.k):
         by_query[each.domain, each.qid].append(each)
+    tied: dict[Key, list[MachineRow]] = defaultdict(list)
+    for one in machine:
+        tied[one.domain, one.qid].append(one)
+    for key in sorted(tied.keys() - by_query.keys()):
+        yield from _machine_faults(tied[key], ())
     for key, rows in by_query.items():
+        yield from _machine_faults(tied.get(key, ()), rows)
         yield from _faults(key, rows, gold, complete=complete)
         for each in rows:
-            yield (placed := on_scale(each, guess))
+            own = tuple(one for one in tied.get(key, ()) if one.k == each.k)
+            yield (placed := on_scale(replace(each, machine=own), guess))
             if not each.scale and isinstance(placed, AspectRow):
                 name = f"{each.domain}-{each.qid}-a{each.k}"
                 yield Oddity(f"weights read on the scale {guess}", name)
@@ -310,6 +329,46 @@ def read_aspect(task: str, record: Record) -> Iterator[Row]:
     yield from (Oddity("supporting passages repeated in an aspect", r.example) for r in repeats)
     if not docs:
         yield Oddity("aspects without a supporting passage", written)
+
+
+def _machine_gold(
+    files: Sequence[DataFile], found: list[MachineRow], meter: Meter
+) -> Iterator[Problem]:
+    """Problems of the files; `found` gets the passages that support an aspect, as machines or
+    voters said."""
+    for file in files:
+        for record in records(file, meter):
+            if isinstance(record, Problem):
+                yield record
+                continue
+            row = _machine_row(file.domain, record)
+            yield from record.problems
+            if not record.problems:
+                found.append(row)
+
+
+def _machine_row(task: str, record: Record) -> MachineRow:
+    qid, k = _split_id(task, record.ident("id"), record)
+    source = record.text("source")
+    if not record.problems and source not in _SOURCES:
+        record.wrong("source", f"The source is one of {', '.join(_SOURCES)}.")
+    number = record.whole("round") if record.given("round") else None
+    models = record.maybe_texts("models") or ()
+    return MachineRow(task, qid, k, record.ident("doc_id"), source, record.location, number, models)
+
+
+def _machine_faults(tied: Sequence[MachineRow], rows: Sequence[AspectRow]) -> Iterator[Problem]:
+    """One aspect a passage, and none that experts assigned to any."""
+    known = {row.k for row in rows}
+    aspect_of = {pid: row.k for row in rows for pid in row.supporting_docs}
+    for one in tied:
+        if one.k not in known:
+            words = f"There is no aspect {one.k} of query {one.qid} in {one.domain}."
+            yield Problem(one.location.at("id"), words)
+        elif one.pid in aspect_of:
+            words = f"{one.pid} already supports aspect {aspect_of[one.pid]}."
+            yield Problem(one.location.at("doc_id"), words)
+        aspect_of.setdefault(one.pid, one.k)
 
 
 def _weight(record: Record, scale: str) -> tuple[int, str]:

@@ -86,7 +86,11 @@ class LoadRows:
         named = {
             (row.domain, row.pid): None for rows in self.gold.values() for row in rows.values()
         }
-        return named | {(row.domain, p): None for row in self.aspects for p in row.supporting_docs}
+        return named | {
+            (row.domain, pid): None
+            for row in self.aspects
+            for pid in (*row.supporting_docs, *(one.pid for one in row.machine))
+        }
 
     def join_subtopics(self) -> None:
         """Add the subtopics that judgments name as aspects of their queries, each with the

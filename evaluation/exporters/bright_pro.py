@@ -4,7 +4,7 @@ BRIDGE's JSONL: one line per query with its relevant ids (docs/protocol.md 1.2 a
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -40,6 +40,18 @@ DOCUMENTS = pa.schema(
     ]
 )
 
+# The configuration of machine gold.
+MACHINE: Final = "machine_gold"
+MACHINE_GOLD = pa.schema(
+    [
+        ("id", pa.string()),
+        ("doc_id", pa.string()),
+        ("source", pa.string()),
+        ("round", pa.int64()),
+        ("models", STRINGS),
+    ]
+)
+
 
 def examples_schema(shape: ReleaseSchema) -> pa.Schema:
     """The published columns; `answers` and `excluded_ids` where any query of the benchmark has
@@ -70,6 +82,7 @@ def schemas(shape: ReleaseSchema) -> dict[str, pa.Schema]:
         "examples": examples_schema(shape),
         "aspects": aspects_schema(shape),
         "documents": DOCUMENTS,
+        MACHINE: MACHINE_GOLD,
     }
 
 
@@ -96,6 +109,18 @@ def write_aspects(
     rows = _aspects(split, queries)
     width = len(ASPECT_COLUMNS) + len(SUBTOPIC_COLUMNS) * shape.with_subtopics
     return write_rows(path, aspects_schema(shape), (row[:width] for row in rows))
+
+
+def write_machine_gold(path: Path, split: str, queries: Sequence[QueryRecord]) -> int:
+    """One row for each passage that machines or voters tie to an aspect, in no other file; no file
+    where the split has none."""
+    rows = (
+        (aspect_id(split, query.qid, aspect.k), each.passage, each.source, each.round, each.models)
+        for query in queries
+        for aspect in query.aspects
+        for each in aspect.machine
+    )
+    return write_rows(path, MACHINE_GOLD, rows)
 
 
 def write_aspect_list(path: Path, task: str, queries: Sequence[QueryRecord]) -> int:

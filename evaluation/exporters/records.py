@@ -61,8 +61,25 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineGold:
+    """A passage that machines or voters tie to one aspect of a query, and no expert assigned.
+
+    `models` are those that said so, where models did; `key` is that of the label of support.
+    """
+
+    passage: str
+    passage_pk: int
+    source: str
+    round: int | None = None
+    models: tuple[str, ...] = ()
+    key: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class AspectRecord:
     """One present aspect with its raw weight; `passages` support it, in the order of assignment.
+
+    `machine` is beside them, and part of no experts' file.
 
     The weight of the scale `shares` is in hundredths.
 
@@ -79,6 +96,7 @@ class AspectRecord:
     weighed: bool = True
     subtopic: str = ""
     listed: tuple[str, ...] = ()
+    machine: tuple[MachineGold, ...] = ()
 
     @property
     def supporting(self) -> tuple[str, ...]:
@@ -127,6 +145,11 @@ class QueryRecord:
     def has_equal_subtopics(self) -> bool:
         """Whether its aspects are subtopics as imported, none weighed: they weigh the same."""
         return bool(self.aspects) and all(a.subtopic and not a.weighed for a in self.aspects)
+
+    @cached_property
+    def machine_gold(self) -> dict[str, MachineGold]:
+        """Machine gold of all aspects by passage id: each supports one alone."""
+        return {each.passage: each for aspect in self.aspects for each in aspect.machine}
 
     @property
     def gold_ids(self) -> tuple[str, ...]:

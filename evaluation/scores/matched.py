@@ -127,6 +127,7 @@ class MatchedPool:
                     each,
                     passages=tuple(pid for pid in each.passages if pid in inside),
                     listed=tuple(pid for pid in each.listed if pid in inside),
+                    machine=tuple(one for one in each.machine if one.passage_pk in self.shared),
                 )
                 for each in record.aspects
             )

@@ -113,6 +113,11 @@ def _supports(path: Path) -> Rows:
     return {f"{aspect} {pid}": True for aspect, pid in supports_of(path)}
 
 
+def _machine_gold(path: Path) -> Rows:
+    rows = pq.read_table(path, columns=["id", "doc_id", "source"]).to_pylist()
+    return {f"{row['id']} {row['doc_id']}": row["source"] for row in rows}
+
+
 def _labels(path: Path) -> Rows:
     rows = (line.split(" ") for line in path.read_text("utf-8").splitlines())
     return {f"{qid} {pid}": int(label) for qid, _, pid, label in rows}
@@ -129,6 +134,7 @@ _KINDS: tuple[tuple[str, str, Callable[[Path], Rows], Callable[[str, Any, Any], 
     ("aspects", "aspects/{}.parquet", _table("content", "weight", "scale"), _changed_columns),
     ("documents", "documents/{}.parquet", _documents, _changed_documents),
     ("passages of aspects", "aspects/{}.parquet", _supports, lambda key, *_: key),
+    ("machine gold", "machine_gold/{}.parquet", _machine_gold, "{}: {} to {}".format),
     *(
         (
             f"labels of the {view} view",

@@ -9,10 +9,19 @@ import orjson
 import pyarrow.parquet as pq
 
 Pair = tuple[str, str]
+# What reading a file that somebody touched may raise.
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
 class NotDerived(ValueError):
     """A row's own evidence gives no label, or contradicts itself; the words say why."""
+
+
+def why_not(error: Exception) -> str:
+    """Why a row's evidence gives no label, in words."""
+    if isinstance(error, NotDerived):
+        return str(error)
+    return f"its evidence cannot be read ({error!r})"
 
 
 @dataclass(frozen=True)
