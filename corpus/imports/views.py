@@ -148,7 +148,7 @@ def get_import(access: Access, pk: int) -> ImportRun:
 
 
 RUNS = RunPages(
-    "import-run",
+    ImportRun,
     get=get_import,
     verbs={"cancel": verbs.cancel_import},
     said={"cancel": "The import was cancelled. Nothing of it was kept."},

@@ -82,7 +82,7 @@ def get_build(access: Access, pk: int) -> PoolBuild:
 
 
 RUNS = RunPages(
-    "pool-build",
+    PoolBuild,
     get=get_build,
     verbs={"cancel": cancel_build},
     said={"cancel": "The build was stopped. Nothing of it was kept."},

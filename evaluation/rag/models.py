@@ -23,6 +23,7 @@ class RagRun(AskingRun):
     """
 
     task_name = "evaluation.answer_queries"
+    page_route = "rag-run"
     noun = "answering"
     items_name = "answers"
 
@@ -134,6 +135,7 @@ class GradeRun(AskingRun):
     """
 
     task_name = "evaluation.grade_answers"
+    page_route = "grade-run"
     noun = "grading"
     items_name = "grades"
 

@@ -95,6 +95,7 @@ class SupportRun(AskingRun):
     """One judge over the citations of a set."""
 
     task_name = "evaluation.judge_support"
+    page_route = "support-run"
     noun = "support"
     items_name = "verdicts"
 
