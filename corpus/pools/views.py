@@ -90,6 +90,8 @@ RUNS = RunPages(
 
 
 def _progress(build: PoolBuild) -> str:
+    if build.status == RunStatus.QUEUED and not build.done:
+        return "Waiting to begin"
     if not build.total:
         return ""
     return f"{build.done:,} of {build.total:,} queries · {build.percent} %"
