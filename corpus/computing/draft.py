@@ -216,6 +216,7 @@ def _asking(computation: RunComputation) -> Asking | None:
         account=computation.account,
         dimensions=config["dimensions"],
         tokenizer=config.get("tokenizer", CHARACTERS),
+        who=computation.claimant,
     )
 
 

@@ -352,6 +352,7 @@ class PassageIndexRun(TrackedRun):
     """
 
     task_name = "corpus.index_passages"
+    of_benchmark = "version__benchmark"
 
     version = models.OneToOneField(
         CorpusVersion, on_delete=models.CASCADE, related_name="index_run"

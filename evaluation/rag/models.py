@@ -26,6 +26,7 @@ class RagRun(AskingRun):
     """
 
     task_name = "evaluation.answer_queries"
+    page_route = "rag-run"
     noun = "answering"
     items_name = "answers"
 
@@ -174,6 +175,7 @@ class GradeRun(JudgingRun):
     """
 
     task_name = "evaluation.grade_answers"
+    page_route = "grade-run"
     noun = "grading"
     items_name = "grades"
 

@@ -94,6 +94,7 @@ class SupportRun(JudgingRun):
     """One judge over the citations of a set; swapped, it sees the passage before the sentence."""
 
     task_name = "evaluation.judge_support"
+    page_route = "support-run"
     noun = "support"
     items_name = "verdicts"
 

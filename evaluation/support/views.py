@@ -349,7 +349,7 @@ def get_run(access: Access, pk: int) -> SupportRun:
 
 
 RUNS = PayingPages(
-    "support-run",
+    SupportRun,
     get=get_run,
     verbs=asking_verbs(verbs.retry_failed),
     readers=READERS,

@@ -185,7 +185,7 @@ def get_run(access: Access, pk: int) -> TrainingRun:
 
 
 RUNS = PayingPages(
-    "training-run",
+    TrainingRun,
     kind=Kind(
         LIST,
         "evaluation/training/runs.html",

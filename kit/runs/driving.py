@@ -107,7 +107,7 @@ class Drive(Generic[RunT]):
     def _take_part(self, run: RunT, turn: turns.Turn) -> bool:
         """Whether it led the run."""
         seconds = settings.ASSAY_PUMP_SECONDS
-        if not turns.may_claim(at_screen=run.at_screen):
+        if not run.may_claim():
             turn.begin()  # who gives its place gives its thread
             return False
         if not run.claim():

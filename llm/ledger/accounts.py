@@ -17,7 +17,7 @@ from kit.errors import Refused
 from kit.models import Quota
 from kit.runs.models import TrackedRun, begin
 from kit.runs.moves import note
-from kit.runs.turns import Priority
+from kit.runs.turns import Priority, level_of
 from llm import endpoints
 from llm.endpoints import Endpoint, SettingsError
 from llm.ledger.reserving import limit_of, quota_words, this_month, units_of_month
@@ -57,8 +57,6 @@ class PayingRun(TrackedRun):
     number, and `set_budget` writes both.
     """
 
-    of_benchmark = "benchmark"
-
     budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
     account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
 
@@ -97,7 +95,7 @@ class AskingRun(PayingRun):
     calls_in_flight = models.PositiveSmallIntegerField(default=16)
     # Why a worker paused the run by itself, and what to do; for people.
     pause_reason = models.TextField(blank=True, default="")
-    # What a person said of it; null: by its size (kit/runs/turns.py).
+    # What a person said of it; null: as its benchmark's, or by its size (kit/runs/turns.py).
     priority = models.PositiveSmallIntegerField(null=True, choices=Priority.choices)
     # What it works on: rows with a `state`.
     items_name: ClassVar[str] = "items"
@@ -115,12 +113,6 @@ class AskingRun(PayingRun):
     def asked(self) -> list[tuple[str, str]]:
         """The one endpoint with its model; runs that ask several say so."""
         return [(self.endpoint, self.model)]
-
-    @property
-    def level(self) -> str:
-        """Its priority in a word, by its size where nobody said one."""
-        weight = self.weigh(self.priority, self.total)
-        return str(Priority(weight).label) if weight in Priority else "at the screen"
 
 
 RunT = TypeVar("RunT", bound=AskingRun)
@@ -243,7 +235,8 @@ def set_budget(run: PayingRun, usd: Decimal | None, *, actor: User | None, scope
 
 
 def set_priority(*, run: AskingRun, priority: int | None, actor: User | None) -> None:
-    """Say which of the runs that wait for the same goes first; None leaves it to the run's size.
+    """Say which of the runs that wait for the same goes first; None leaves it to its benchmark's
+    priority, or to the run's size.
 
     From its next turn on (kit/runs/turns.py). Raises Refused for `high` by who is no staff:
     it goes before the runs of other benchmarks, whose admins share the workers.
@@ -252,8 +245,7 @@ def set_priority(*, run: AskingRun, priority: int | None, actor: User | None) ->
         raise Refused("Staff of the site alone put a run before all others.", field="priority")
     with transaction.atomic():
         type(run).objects.filter(pk=run.pk).update(priority=priority)
-        level = None if priority is None else Priority(priority).label
-        note(run, actor, f"set priority of {run.noun}", priority=level)
+        note(run, actor, f"set priority of {run.noun}", priority=level_of(priority))
     run.priority = priority
 
 
