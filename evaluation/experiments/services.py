@@ -314,8 +314,6 @@ def _reference(experiment: Experiment) -> Reference | None:
     return reference_called(experiment.benchmark, experiment.reference)
 
 
-def _note(
-    experiment: Experiment, actor: User | None, verb: str, data: dict[str, object]
-) -> None:
+def _note(experiment: Experiment, actor: User | None, verb: str, data: dict[str, object]) -> None:
     scope = experiment.benchmark.slug
     audit.record(actor=actor, verb=verb, target=experiment, scope=scope, data=data)
