@@ -12,7 +12,7 @@ WORKERS ?= $(if $(findstring .py,$(ARGS)),0,$(shell expr $$(nproc 2>/dev/null ||
 # Without it every process compiles every module anew: half the time of its start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run setup test check e2e test-services chaos bench fuzz lock clean
+.PHONY: help run setup test check e2e test-services chaos chaos-answers bench fuzz lock clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 18
@@ -44,6 +44,9 @@ test-services: $(VENV)/dev.stamp ## the suite, slow and fault tests on PostgreSQ
 chaos: $(VENV)/dev.stamp ## kill workers N times over 5,000 pairs, and check what is left (N=200)
 	$(PY) -m tests.chaos.reading
 	$(PY) -m tests.chaos --kills $(or $(N),200) --patient $(ARGS)
+
+chaos-answers: $(VENV)/dev.stamp ## the same over 10,000 generated answers, three graders, a judge of citations (N=20)
+	GRADE_KILLS=$(or $(N),20) GRADE_ANSWERS=10000 $(PY) -m pytest -n 0 -s -m services tests/services/test_graders_killed.py $(ARGS)
 
 bench: $(VENV)/dev.stamp ## speed, as ratios against an anchor in the same run
 	$(PY) -m tests.bench

@@ -27,7 +27,7 @@ HIDDEN: Final[dict[str, tuple[str, ...]]] = {
         *("agreement-items", "api-agreement-items", "voting-arms-items", "api-voting-arms-items"),
         *("feedback-of", "api-feedback-of", "api-rejected-batches"),
         *("comparison-ratings", "api-comparison-ratings"),
-        *("judge-sample", "api-judge-sample-grades"),
+        *("judge-sample", "api-judge-sample-grades", "case-rehearings", "api-debate-run-reasons"),
     ),
     "labels of a panel": (
         *("panel-items", "api-panel-items", "spot-check", "api-panel-next-check"),

@@ -36,17 +36,34 @@ class BudgetForm(forms.Form):
     )
 
 
-class TurnForm(BudgetForm):
-    """What a run may spend, and whom it goes before."""
-
-    priority = forms.TypedChoiceField(
+def priority_field(unsaid: str, help_text: str) -> forms.TypedChoiceField:
+    """The field of every form that says whom runs go before; `unsaid` where it is left open."""
+    return forms.TypedChoiceField(
         coerce=int,
         empty_value=None,
         required=False,
-        choices=[("", "by its size"), *Priority.choices],
-        help_text="Beside runs that wait for the same workers or endpoint. Who waits longer goes "
-        "up, so none waits for ever.",
+        choices=[("", unsaid), *Priority.choices],
+        help_text=help_text,
     )
+
+
+class TurnForm(BudgetForm):
+    """What a run may spend, and whom it goes before."""
+
+    priority = priority_field(
+        "as the benchmark’s, or by its size",
+        "Beside runs that wait for the same workers or endpoint. Who waits longer goes up, so "
+        "none waits for ever.",
+    )
+
+
+def page_of(run: TrackedRun) -> str:
+    """The address of a run's page; "" for a kind that has none."""
+    if not run.page_route:
+        return ""
+    slug = run.scope.partition("#")[0]  # of what stands apart in the record, too
+    keys = [run.serializable_value(run.page_key)] if run.page_key else []
+    return reverse(run.page_route, args=[slug, *keys])
 
 
 def asking_verbs(retry: Callable[..., object] | None = None) -> dict[str, Callable[..., object]]:
@@ -119,7 +136,7 @@ class Kind(Generic[RunT]):
 class RunPages(Generic[RunT]):
     """A kind of run as screens and API share it; each kind adds its plan and its result.
 
-    `name` is the route of its page, and begins those of its verbs unless `acts` does; with
+    `name`, by default the route of its page, begins those of its verbs unless `acts` does; with
     `is_verb_free` they are one route with any word. `get` fetches a run of the benchmark, or
     answers 404; `verbs` are called with `run` and `actor`, `said` has the messages of
     those that succeeded.
@@ -130,8 +147,9 @@ class RunPages(Generic[RunT]):
 
     def __init__(
         self,
-        name: str,
+        model: type[RunT],
         *,
+        name: str = "",
         get: Callable[[Access, int], RunT],
         verbs: Mapping[str, Callable[..., object]],
         said: Mapping[str, str] | None = None,
@@ -139,14 +157,18 @@ class RunPages(Generic[RunT]):
         acts: str = "",
         is_verb_free: bool = False,
         around: tuple[str, str] = ("", ""),
-        url: Callable[[RunT], str] | None = None,
         kind: Kind[RunT] | None = None,
     ) -> None:
-        self.name, self.get, self.verbs = name, get, verbs
+        self.name = name = name or model.page_route
+        self.get, self.verbs = get, verbs
         self._kind = kind
         self.said, self.readers = said or {}, readers
         self.list, self.new = around[0] or f"{name}s", around[1] or f"{name}-new"
-        self.acts, self.is_verb_free, self.url = acts or name, is_verb_free, url or self._url
+        self.acts, self.is_verb_free = acts or name, is_verb_free
+
+    def url(self, run: RunT) -> str:
+        """The address of its page."""
+        return page_of(run)
 
     @property
     def kind(self) -> Kind[RunT]:
@@ -296,9 +318,6 @@ class RunPages(Generic[RunT]):
         if self.is_verb_free:
             return reverse(f"{self.acts}-verb", args=[slug, run.pk, verb])
         return reverse(f"{self.acts}-{verb}", args=[slug, run.pk])
-
-    def _url(self, run: RunT) -> str:
-        return reverse(self.name, args=[run.scope, run.pk])
 
 
 class PayingPages(RunPages[PaidT]):

@@ -17,8 +17,8 @@ from corpus.pools import builds as pool_builds
 from corpus.reranking import publish as reranking
 from corpus.texts.indexing import run_index
 from corpus.wordings import publish as wordings
+from kit.runs.driving import Drive
 from kit.runs.sharing import Share
-from llm.drives import Drive
 
 
 @shared_task(name=PassageIndexRun.task_name)

@@ -16,7 +16,7 @@ from debate.runs.kinds import config_of
 from debate.runs.pump import Pump
 from debate.trials.services import TrialPump, start_adversarial_trial
 from kit.errors import Refused
-from llm.drives import Drive
+from kit.runs.driving import Drive
 
 
 def close_run(run: DebateRun) -> None:

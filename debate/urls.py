@@ -5,6 +5,7 @@ from django.urls import path
 from debate.adoption import views as adoption
 from debate.answers import views as answers
 from debate.hints import views as hints
+from debate.rehearings import views as rehearings
 from debate.results import views as debates
 from debate.runs import views as runs
 from debate.spending import views as calls
@@ -29,7 +30,12 @@ urlpatterns = [
     path(f"{_RUN}/spending/", runs.run_spending, name="debate-run-spending"),
     path(f"{_RUN}/report/", debates.run_report, name="debate-run-report"),
     path(f"{_RUN}/report/<slug:name>.csv", debates.report_csv, name="debate-run-table"),
-    path(f"{_RUN}/rehearing/", debates.rehearing_start, name="debate-run-rehear"),
+    path(f"{_RUN}/rehearing/", rehearings.rehearing_start, name="debate-run-rehear"),
+    path(
+        "b/<slug:slug>/disputes/<uuid:case>/rehearings/",
+        rehearings.case_rehearings,
+        name="case-rehearings",
+    ),
     path(f"{_RUN}/audits/", debates.audit_draw, name="debate-run-audit"),
     path(f"{_RUN}/canaries/", prompts.canaries_start, name="debate-run-canaries"),
     path("b/<slug:slug>/prompts/", prompts.prompt_list, name="prompts"),

@@ -32,8 +32,8 @@ from evaluation.support import services as support
 from evaluation.training import services as training
 from evaluation.training.running import TrainingPump
 from evaluation.transfer import services as transfers
+from kit.runs.driving import Drive
 from kit.runs.polling import claimed_task
-from llm.drives import Drive
 
 build_release = claimed_task(Release, building.carry_out, "benchmark")
 push_release = claimed_task(ReleasePush, pushing.carry_out, "of_release__benchmark")

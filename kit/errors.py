@@ -34,6 +34,10 @@ class Refused(Exception):
         self.field = field
 
 
+class Pauses(Refused):
+    """The run waits with these words until a person resumes it; nothing has to be mended here."""
+
+
 class Conflict(Exception):
     """Somebody else changed the row since it was read; carries the row as it is now.
 

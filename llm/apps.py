@@ -63,14 +63,13 @@ def note_endpoints() -> None:
         known = {each.target_id: each for each in events}
         before = {name: each.data for name, each in known.items() if each.verb != "remove endpoint"}
         for name, told in now.items():
-            was = {key: before[name].get(key) for key in told} if name in before else None
-            if told == was:
-                continue
-            changed = {f"{key}_before": old for key, old in (was or {}).items() if old != told[key]}
-            verb = "add endpoint" if was is None else "change endpoint"
-            audit.record(actor=None, verb=verb, target=(kind, name), data=told | changed)
+            was = before.get(name)
+            if was is None:
+                audit.record(None, "add endpoint", (kind, name), data=told)
+            elif changed := {f"{k}_before": was.get(k) for k in told if was.get(k) != told[k]}:
+                audit.record(None, "change endpoint", (kind, name), data=told | changed)
         for name in before.keys() - now.keys():
-            audit.record(actor=None, verb="remove endpoint", target=(kind, name))
+            audit.record(None, "remove endpoint", (kind, name))
 
 
 def _told(endpoint: endpoints.Endpoint) -> dict[str, Any]:
@@ -102,17 +101,17 @@ def _stop_paying(columns_of: Callable[[str], Collection[str]], **_: Any) -> int:
     words = "This installation was restored from a backup. Resume the run if it is to go on here."
     count = 0
     for kind in run_models():
-        if not hasattr(kind, "asked") and not hasattr(kind, "budget_usd"):
-            continue
         columns = columns_of(kind._meta.db_table)
+        is_payer = hasattr(kind, "asked") or hasattr(kind, "budget_usd")
+        if not is_payer or "status" not in columns:
+            continue
         can_pause = issubclass(kind, AskingRun) or not hasattr(kind, "asked")
         to = RunStatus.PAUSED if can_pause else RunStatus.FAILED
         told = {"status": to, "error": words, "pause_reason": words, "lease_until": None}
         # Of an earlier version some may not be there yet.
         known = {name: value for name, value in told.items() if name in columns}
-        going = (RunStatus.QUEUED, RunStatus.RUNNING)
-        if "status" in known:
-            count += kind.objects.filter(status__in=going).update(**known)
+        going = kind.objects.filter(status__in=(RunStatus.QUEUED, RunStatus.RUNNING))
+        count += going.update(**known)
     return count
 
 

@@ -99,10 +99,8 @@ class Client:
 
         try:
             async with asyncio.timeout(_CONNECT_S):
-                options = self._options
-                answer = await self._openai.get(
-                    self._base + path, cast_to=httpx2.Response, options=options
-                )
+                url, options = self._base + path, self._options
+                answer = await self._openai.get(url, cast_to=httpx2.Response, options=options)
             return decode(answer.content)
         except Exception as error:  # what an endpoint may do to us has no bounds
             logger.info("%s%s: %s", self._endpoint.name, path, type(error).__name__)

@@ -101,7 +101,22 @@ def available(role: str = "") -> list[Endpoint]:
 
 def configured() -> list[Endpoint]:
     """The endpoints that the settings and their file name, in their order. Raises SettingsError."""
-    return [*_plain(), *_from_file()[0]]
+    plain = []
+    if settings.OPENAI_BASE_URL or settings.OPENAI_API_KEY:
+        plain.append(
+            Endpoint(
+                name=DEFAULT,
+                base_url=settings.OPENAI_BASE_URL,
+                api_key=settings.OPENAI_API_KEY,
+                # By whatever address it is reached: what it says is never a real model's word.
+                is_practice=settings.ASSAY_MODEL == PRACTICE_MODEL,
+                default_model=settings.ASSAY_MODEL,
+                requests_per_minute=settings.OPENAI_REQUESTS_PER_MINUTE,
+                tokens_per_minute=settings.OPENAI_TOKENS_PER_MINUTE,
+                proxy=settings.OPENAI_PROXY,
+            )
+        )
+    return [*plain, *_from_file()[0]]
 
 
 def for_role(role: str) -> Endpoint:
@@ -173,9 +188,8 @@ def _read_choice(role: str, where: str, value: Any, names: list[str]) -> ModelCh
 def get(name: str, *, field: str = "endpoint") -> Endpoint:
     """The endpoint of that name. Raises SettingsError with what to do about it, naming the field
     of a form or request that chose it."""
-    for endpoint in available():
-        if endpoint.name == name:
-            return endpoint
+    if found := next((each for each in available() if each.name == name), None):
+        return found
     raise SettingsError(
         f"No endpoint named {name!r} is set up. Set OPENAI_BASE_URL and OPENAI_API_KEY, "
         "or start the practice model (manage.py practice_model).",
@@ -213,8 +227,7 @@ def practice_if_unconfigured(role: str = "") -> Iterator[Endpoint]:
 
     For commands that must work on a machine where nothing is set up.
     """
-    found = available(role)
-    if found:
+    if found := available(role):
         yield found[0]
         return
     with serve() as url:
@@ -265,25 +278,6 @@ def _entry(number: int, entry: Any, environment: Mapping[str, str]) -> Endpoint:
     given["api_key"] = environment[key_name] if key_name else entry.get("api_key", "")
     is_practice = entry["default_model"] == PRACTICE_MODEL
     return Endpoint(**given, is_practice=is_practice, is_free=entry.get("free", False))
-
-
-def _plain() -> list[Endpoint]:
-    """The one of the plain settings, if there is one."""
-    if not (settings.OPENAI_BASE_URL or settings.OPENAI_API_KEY):
-        return []
-    return [
-        Endpoint(
-            name=DEFAULT,
-            base_url=settings.OPENAI_BASE_URL,
-            api_key=settings.OPENAI_API_KEY,
-            # By whatever address it is reached: what it says is never a real model's word.
-            is_practice=settings.ASSAY_MODEL == PRACTICE_MODEL,
-            default_model=settings.ASSAY_MODEL,
-            requests_per_minute=settings.OPENAI_REQUESTS_PER_MINUTE,
-            tokens_per_minute=settings.OPENAI_TOKENS_PER_MINUTE,
-            proxy=settings.OPENAI_PROXY,
-        )
-    ]
 
 
 def _from_file() -> tuple[list[Endpoint], dict[str, Any]]:

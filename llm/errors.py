@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import ClassVar, Final
 
-from kit.errors import Refused
 from llm.endpoints import Endpoint
 
 
@@ -72,35 +71,34 @@ class LLMError(Exception):
 
     def describe(self, endpoint: Endpoint, model: str) -> None:
         """Put its words for people, without address or key."""
-        name, status, kind = f"The endpoint “{endpoint.name}”", self.status or 0, self.error_class
         message = without_secrets(self.message, endpoint)
+        self.words = self._described(f"The endpoint “{endpoint.name}”", model, message)
+
+    def _described(self, name: str, model: str, message: str) -> str:
+        status, kind = self.status or 0, self.error_class
         if kind in (ErrorClass.BUDGET, ErrorClass.CUT_OFF):
-            self.words = self.message
-        elif kind is ErrorClass.REFUSAL:
-            self.words = f"The model “{model}” would not answer: {message}"
-        elif self.refusals:
-            self.words = (
-                f"{name} refused {self.refusals} requests in a row, at last with: {message}"
-            )
-        elif kind is ErrorClass.SETUP:
+            return self.message
+        if kind is ErrorClass.REFUSAL:
+            return f"The model “{model}” would not answer: {message}"
+        if self.refusals:
+            return f"{name} refused {self.refusals} requests in a row, at last with: {message}"
+        if kind is ErrorClass.SETUP:
             unknown = f"knows no model “{model}”, or its address is wrong"
             paid = "asks for payment: its quota or credit is used up"
             # A 400 is counted among these only where it says that there is no such model.
             why = {400: unknown, 402: paid, 404: unknown, 429: paid}.get(status, "refuses the key")
             message = message.removeprefix(f"HTTP {status}: ").rstrip(".")
-            self.words = (
+            return (
                 f"{name} {why} (HTTP {status}: {message}). Fix the settings, then resume the run."
             )
-        elif kind is ErrorClass.REFUSED:
-            self.words = f"{name} refused this request: {message}"
-        elif status:
-            self.words = f"{name} answered HTTP {status}."
-        elif kind is ErrorClass.TIMEOUT:
-            self.words = f"{name} gave no answer in time."
-        elif not self.maybe_paid and kind is ErrorClass.CONNECTION:
-            self.words = f"{name} cannot be reached."
-        else:
-            self.words = f"{name} gave no usable answer."
+        if kind is ErrorClass.REFUSED:
+            return f"{name} refused this request: {message}"
+        if status:
+            return f"{name} answered HTTP {status}."
+        if kind is ErrorClass.TIMEOUT:
+            return f"{name} gave no answer in time."
+        is_away = kind is ErrorClass.CONNECTION and not self.maybe_paid
+        return f"{name} cannot be reached." if is_away else f"{name} gave no usable answer."
 
 
 class Transient(LLMError):
@@ -138,10 +136,6 @@ class OverBudget(LLMError):
     """Nothing was sent: the call's upper bound does not fit into what is left of the budget."""
 
     kind, weight, halts = ErrorClass.BUDGET, 4, True
-
-
-class Pauses(Refused):
-    """The run waits with these words until a person resumes it; nothing has to be mended here."""
 
 
 def worst(errors: Sequence[LLMError]) -> LLMError | None:

@@ -67,10 +67,10 @@ class Gateways:
     """Calls under one worker's name to any endpoint: `async with Gateways(...) as gateways`.
 
     `concurrency` bounds the calls in flight to all of them. `known` endpoints are used as given,
-    others are looked up by name. Calls are charged to the account, at `prices`; where it has a
-    limit they must have one. `turn` is that of the run which asks, beside others in the process
-    and at the endpoint. `attempts` is how often a request is tried, None leaves it to what goes
-    wrong. All database work happens in one thread: its own, or that of `executor`.
+    others looked up by name. Calls are charged to the account, at `prices`; where it has a limit
+    they must have one. `turn` is that of the run which asks. `attempts` is how often a request is
+    tried, None leaves it to what goes wrong. Database work is done in one thread: its own, or that
+    of `executor`.
     """
 
     def __init__(
@@ -86,19 +86,15 @@ class Gateways:
         executor: Executor | None = None,
     ) -> None:
         self._endpoints = {endpoint.name: endpoint for endpoint in known}
-        self._account_id = account.pk if account else None
-        self._is_limited = account is not None and account.limit_units is not None
-        self._prices = prices or table()
+        self._account, self._prices = account, prices or table()
         self._attempts, self._deadline_s = attempts, deadline_s
         self._slots, self._concurrency = asyncio.Semaphore(concurrency), concurrency
         self._turn, self._in_hand = turn or Turn(SOMEBODY), 0
-        self._crowd = asyncio.Lock()
+        self._crowd, self._opening = asyncio.Lock(), asyncio.Lock()
         self._lines: dict[str, _Line] = {}
-        self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
         self._asked: dict[str, asyncio.Task[Reply]] = {}
-        self._under_way = 0
-        self._closing = False
+        self._under_way, self._closing = 0, False
         self._is_own = executor is None
         self._executor = executor or ThreadPoolExecutor(1, thread_name_prefix="ledger")
         linger_s = min(_LINGER_S, concurrency * _LINGER_PER_CALL_S)
@@ -132,7 +128,7 @@ class Gateways:
         endpoint answers nobody, and OverBudget when nothing may be sent any more.
         """
         line = self._lines.get(request.endpoint) or await self._open(request.endpoint)
-        if self._is_limited:
+        if self._account and self._account.limit_units is not None:
             self._prices.demand(line.endpoint, request.model, on=datetime.now(UTC).date())
         try:
             reply = await self._shared_answer(line, request, subject)
@@ -203,11 +199,10 @@ class Gateways:
     async def _complete(self, line: _Line, request: Request, subject: str) -> Reply:
         if (found := await self._look_ups.put(request.key)) is not None:
             return found
-        today, endpoint = datetime.now(UTC).date(), line.endpoint
-        price = self._prices.find(endpoint, request.model, on=today)
+        price = self._prices.find(line.endpoint, request.model, on=datetime.now(UTC).date())
         bound = price.bound(request) if price else None
-        payer = self._account_id
-        intent = Intent(request, subject, endpoint.is_practice, payer, price, bound)
+        payer = self._account.pk if self._account else None
+        intent = Intent(request, subject, line.endpoint.is_practice, payer, price, bound)
         attempt, signs = 1, 0
         while True:
             try:
@@ -217,12 +212,12 @@ class Gateways:
                 if isinstance(error, Outage) or line.health.is_spent(error, attempt, signs=signs):
                     raise
                 wait_s = wait_before(attempt, retry_after=error.retry_after)
-                attempt += 1
             except Permanent as error:
                 if not error.is_adapted:
                     raise
-                wait_s = 0.0
+                continue
             await asyncio.sleep(wait_s)
+            attempt += 1
 
     async def _attempt(self, line: _Line, intent: Intent) -> Reply:
         """One row, one call."""
@@ -236,7 +231,7 @@ class Gateways:
                 raise OverBudget("The next call does not fit into what is left of the budget.")
             # A call under way may still give back what another needs.
             since = timezone.now() - timedelta(seconds=self._deadline_s + 60)
-            awaited = partial(writing.is_awaiting, self._account_id, since=since)
+            awaited = partial(writing.is_awaiting, intent.account_id, since=since)
             if may_room_come := await self.in_database(awaited):
                 await asyncio.sleep(0.05 + 0.1 * random.random())  # noqa: S311
         reach("before-settle")

@@ -16,7 +16,7 @@ from django.db import transaction
 from kit.runs.turns import Claimant
 from llm.batching import Batcher
 from llm.endpoints import Endpoint
-from llm.errors import ErrorClass, LLMError, Outage, Permanent, Transient
+from llm.errors import ErrorClass, LLMError, Outage, Transient
 from llm.models import RateLimit
 
 # A call leaves so many seconds after the moment that it was given, at most.
@@ -56,17 +56,14 @@ class Until(NamedTuple):
     tokens: float
 
 
-def rate(per_minute: int) -> float:
-    """What flows in a second, so slow that no minute sees more than the limit.
-
-    A minute sees what may be taken ahead and what flows in; a call leaves a little later than the
-    moment that it was given.
-    """
-    return (per_minute - _ahead(per_minute) if per_minute > 1 else per_minute) / (60 + LATE_S)
-
-
 def _ahead(per_minute: int) -> float:
     return max(1.0, per_minute / 60)
+
+
+def rate(per_minute: int) -> float:
+    """What flows in a second, so slow that no minute sees more than the limit: neither with what
+    may be taken ahead, nor with calls that leave later than the moment they were given."""
+    return (per_minute - _ahead(per_minute) if per_minute > 1 else per_minute) / (60 + LATE_S)
 
 
 def give(
@@ -91,10 +88,9 @@ def give(
 class Limiter:
     """The pace of one worker at one endpoint. All methods belong to one event loop.
 
-    The limit is kept in the database, where calls that wait are given their moments in groups: no
+    The limit is kept in the database, where calls that wait are given their moments in groups, no
     more than about a second before, so that a worker that dies wastes no more. Where several
-    runs wait, each is given what its share is (kit/runs/turns.py): who has had a second more than
-    another that waits comes back later.
+    runs wait, each has its share (kit/runs/turns.py): who has had a second more comes back later.
     """
 
     def __init__(
@@ -139,18 +135,15 @@ class Limiter:
 
         Each with the tokens that are owed and the requests that come back.
         """
+        requests_limit, tokens_limit = self._limits
         with transaction.atomic():
             rows = RateLimit.objects.select_for_update()
             row, _ = rows.get_or_create(endpoint=self._endpoint)
-            now, found, until = self._clock(), [], Until(row.requests_until, row.tokens_until)
+            now, found = self._clock(), list[tuple[float, bool]]()
             turn = _Turn(self._who, self._name, row.turns, now)
-            if self._limits[1]:
-                owed = sum(each for _, each, _ in asked) / rate(self._limits[1])
-                until = until._replace(tokens=until.tokens + owed)
-            if self._limits[0]:
-                back = sum(each for *_, each in asked) / rate(self._limits[0])
-                until = until._replace(requests=until.requests - back)
-            given = until
+            back = sum(each for *_, each in asked) / rate(requests_limit) if requests_limit else 0
+            owed = sum(each for _, each, _ in asked) / rate(tokens_limit) if tokens_limit else 0
+            until = given = Until(row.requests_until - back, row.tokens_until + owed)
             for tokens, *_ in asked:
                 # By what is given and not by the moment: no large request is passed by small ones.
                 is_settled = max(until) <= now + 1 + LATE_S and turn.is_mine
@@ -178,8 +171,8 @@ class _Turn:
         # A run that comes, or comes again, owes nothing and is owed nothing.
         least = min((had for had, _ in others.values()), default=0.0)
         self._had, self._until = mine or (least, 0.0)
-        # When the first of its requests that wait now comes back.
-        self._back = inf
+        # When its requests that wait now come back.
+        self._waits: list[float] = []
         self._first = min((had for had, until in others.values() if until > now), default=inf)
         same = sum(key.startswith(f"{who.scope}/") for key in others) if who.scope else 0
         self._weight = who.weight / (1 + same)
@@ -197,18 +190,16 @@ class _Turn:
 
     def wait(self, at: float) -> float:
         """It is not given it, and waits until this moment at least; when it comes back."""
-        at = max(at, self._now + 2 * _TOGETHER_S)
-        self._until, self._back = max(self._until, at), min(self._back, at)
-        return at
+        self._waits.append(max(at, self._now + 2 * _TOGETHER_S))
+        return self._waits[-1]
 
     @property
     def stored(self) -> dict[str, Sequence[float]]:
         """All of them, for the row."""
+        until = max(self._until, self._now, *self._waits)
         # However many wait behind the first: nobody waits long for a worker that died.
-        soon = self._now + _FORGOTTEN_S
-        last = max(soon, self._back) if self._back < inf else soon
-        until = min(max(self._until, self._now), last)
-        return self._others | {self._name: [self._had, until]}
+        last = max(self._now + _FORGOTTEN_S, min(self._waits, default=0.0))
+        return self._others | {self._name: [self._had, min(until, last)]}
 
 
 def wait_before(attempt: int, *, retry_after: float | None) -> float:
@@ -226,9 +217,8 @@ def wait_before(attempt: int, *, retry_after: float | None) -> float:
 class Health:
     """The one rule for an endpoint in trouble, as one worker sees it. Belongs to one event loop.
 
-    An endpoint that answers nobody fails every request alike, and one that refuses a parameter or
-    a key refuses all of them. What failed so is no fault of the items of a run: they wait. The
-    first answer of any kind that shows the endpoint at work, a refusal too, lets everybody go on.
+    An endpoint that answers nobody fails every request alike: no fault of a run's items, which
+    wait. The first answer of any kind that shows it at work, a refusal too, lets everybody go on.
     `attempts` is how often each request is tried; None leaves it to what goes wrong.
     """
 
@@ -236,8 +226,8 @@ class Health:
         self._attempts = attempts
         # How often it showed itself at work; for `is_spent` later.
         self.signs = 0
-        self._answers = self._failures = 0
-        self._refusals: list[str] = []
+        self._answers = self._failures = self._refusals = 0
+        self._refused_with = ""
         self._last: LLMError | None = None
         self._not_before = self._retry_after_s = 0.0
         self._probing = asyncio.Lock()
@@ -271,15 +261,22 @@ class Health:
         """What came of a try; None is an answer."""
         if error is not None and error.error_class is ErrorClass.CALLED_OFF:
             return
-        if not isinstance(error, Transient):
-            self.signs, self._failures = self.signs + 1, 0
-            self._note_refusal(error)
+        if isinstance(error, Transient):
+            self._failures, self._last = self._failures + 1, error
+            if error.retry_after is not None:
+                # One call was asked to wait, and all should.
+                self._retry_after_s = min(error.retry_after, LONGEST_RETRY_AFTER_S)
+                self._not_before = max(self._not_before, time.monotonic() + self._retry_after_s)
             return
-        self._failures, self._last = self._failures + 1, error
-        if error.retry_after is not None:
-            # One call was asked to wait, and all should.
-            self._retry_after_s = min(error.retry_after, LONGEST_RETRY_AFTER_S)
-            self._not_before = max(self._not_before, time.monotonic() + self._retry_after_s)
+        self.signs, self._failures = self.signs + 1, 0
+        if error is None or error.is_adapted:
+            self._answers += error is None
+            self._refusals = 0
+        elif error.error_class is ErrorClass.REFUSED:
+            # The same words so many times in a row, or any from the first call on.
+            is_next = error.message == self._refused_with or not self._answers
+            self._refusals = self._refusals + 1 if is_next else 1
+            self._refused_with, self._last = error.message, error
 
     def is_spent(self, error: Transient, attempt: int, *, signs: int) -> bool:
         """Whether the attempt of that number, which ended so, was the request's last.
@@ -298,16 +295,6 @@ class Health:
             raise _outage(error)
         return False
 
-    def _note_refusal(self, error: LLMError | None) -> None:
-        """The same words so many times in a row, or any from the first call on."""
-        if error is None or error.is_adapted:
-            self._answers += error is None
-            self._refusals = []
-        elif isinstance(error, Permanent) and error.error_class is ErrorClass.REFUSED:
-            same = not self._refusals or error.message == self._refusals[-1]
-            kept = self._refusals if same or not self._answers else []
-            self._refusals, self._last = [*kept, error.message], error
-
     async def _wait_as_asked(self) -> None:
         self._check()
         while (wait := self._not_before - time.monotonic()) > 0:
@@ -316,9 +303,10 @@ class Health:
             self._check()
 
     def _check(self) -> None:
-        refusals = len(self._refusals)
-        if self._last and (refusals >= REFUSALS or self._failures >= SUSPICION + PATIENCE):
-            raise _outage(self._last, refusals=refusals if refusals >= REFUSALS else 0)
+        if self._last and self._refusals >= REFUSALS:
+            raise _outage(self._last, refusals=self._refusals)
+        if self._last and self._failures >= SUSPICION + PATIENCE:
+            raise _outage(self._last)
 
 
 def _outage(last: LLMError, *, refusals: int = 0) -> Outage:

@@ -55,6 +55,12 @@ class Account(models.Model):
         return self.name or f"account {self.pk}"
 
     @property
+    def left_units(self) -> int | None:
+        """What the limit has room for; None is no limit."""
+        held = self.spent_units + self.reserved_units
+        return None if self.limit_units is None else self.limit_units - held
+
+    @property
     def limit_usd(self) -> Decimal | None:
         """The most that may ever be spent; None is no limit."""
         return None if self.limit_units is None else to_usd(self.limit_units)
@@ -224,15 +230,14 @@ class ModelProfileQuerySet(models.QuerySet["ModelProfile"]):
 
     def keep(self, endpoint: Endpoint, model: str, profile: Profile, refusal: str) -> None:
         """Ask the model so from now on, because of this refusal."""
-        row, words = self.of(endpoint, model), refusal[:500]
-        others = [each for each in row.refusals if each != words]
-        self.note(row, profile=profile.stored, refusals=[*others, words])
+        words = refusal[:500]
+        others = [each for each in self.of(endpoint, model).refusals if each != words]
+        self.note(endpoint, model, profile=profile.stored, refusals=[*others, words])
 
-    def note(self, row: "ModelProfile", **changes: Any) -> None:
-        """Write these fields of the row; it may have been made meanwhile."""
-        self.update_or_create(
-            endpoint=row.endpoint, address=row.address, model=row.model, defaults=changes
-        )
+    def note(self, endpoint: Endpoint, model: str, **changes: Any) -> None:
+        """Write these fields of what is known of the model there."""
+        address = _digest(endpoint)
+        self.update_or_create(changes, endpoint=endpoint.name, address=address, model=model)
 
 
 class ModelProfile(models.Model):
@@ -264,14 +269,12 @@ class ModelProfile(models.Model):
     def __str__(self) -> str:
         return f"{self.model} at {self.endpoint}"
 
-    def asked(self, endpoint: Endpoint) -> Profile:
-        """How the model is asked: as was learnt, or as is taken for granted of it."""
-        return Profile.read(self.profile) if self.profile else known(self.model, api=endpoint.api)
-
     def told(self, endpoint: Endpoint) -> tuple[str, tuple[str, ...]]:
-        """The same in words, and the refusals that taught it."""
-        refusals = (without_secrets(each, endpoint) for each in self.refusals)
-        return self.asked(endpoint).words, tuple(refusals)
+        """How the model is asked in words, as learnt or taken for granted, and the refusals that
+        taught it."""
+        known_as = known(self.model, api=endpoint.api)
+        asked = Profile.read(self.profile) if self.profile else known_as
+        return asked.words, tuple(without_secrets(each, endpoint) for each in self.refusals)
 
 
 def _digest(endpoint: Endpoint) -> str:

@@ -3,8 +3,7 @@ has, before anybody counted them. Pure.
 
 Models that speak the same API differ in the parameters they take (OpenAI's reasoning models
 refuse `max_tokens` and a temperature, DeepSeek a JSON schema, early o-series models a system
-message). A small table says what is known of families; the rest is learnt: a
-refusal that names a parameter adapts the profile, and the same model is asked so from then on.
+message). A small table says what is known of families; the rest is learnt from refusals.
 """
 
 import json

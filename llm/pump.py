@@ -28,6 +28,7 @@ from llm.endpoints import Endpoint, fence_key
 from llm.errors import ErrorClass, LLMError, Outage, OverBudget, WrongSetup, worst
 from llm.gateway import Gateways
 from llm.ledger.accounts import PayingRun, budget_words, open_account
+from llm.ledger.writing import list_lost_calls
 from llm.requests import Reply, Request
 from llm.trying import demand_answers
 
@@ -138,6 +139,7 @@ class Pump(ABC, Generic[ItemT, ResultT]):
         Raises LostLease if the run was paused, cancelled or taken over meanwhile, Stopping if this
         process is to end, Refused if the endpoint or the prompt is at fault.
         """
+        list_lost_calls()
         pump = cls(share, endpoints.get(share.run.endpoint))
         asyncio.run(pump._run_to_end())
 

@@ -43,13 +43,12 @@ class Request:
     """One question to a model; two requests that are equal in `key` have the same answer.
 
     `endpoint` is an endpoint's name, never its address. `schema` is the JSON schema that the
-    answer has to follow, announced under `schema_name`. `replicate` tells repeated draws at a
-    temperature above 0 apart. `reasoning_effort` is one of EFFORTS, or "".
+    answer has to follow, announced under `schema_name`; without a name the answer is free text.
+    `replicate` tells repeated draws at a temperature above 0 apart.
 
     `tools` are functions that the model may call: {"name", "description", "parameters"}, the last a
     JSON schema. A conversation with them goes on by `followed_by`; `earlier` is the key of the
     request before, which holds the first `prefix_length` messages, so that none is stored twice.
-    With a `schema_name` of "" the answer is free text.
     """
 
     endpoint: str
@@ -71,10 +70,9 @@ class Request:
 
     def followed_by(self, *messages: Message) -> Self:
         """The next request of a conversation: all messages so far, then these."""
-        length = len(self.messages)
-        return replace(
-            self, messages=self.messages + messages, earlier=self.key, prefix_length=length
-        )
+        length, earlier = len(self.messages), self.key
+        more = self.messages + messages
+        return replace(self, messages=more, earlier=earlier, prefix_length=length)
 
     @property
     def most_counted(self) -> int | None:
@@ -97,12 +95,8 @@ class Request:
     @property
     def stored(self) -> dict[str, Any]:
         """What the ledger keeps of it in addition to its endpoint, role and model."""
-        return {
-            **self._transcript,
-            "schema_name": self.schema_name,
-            "replicate": self.replicate,
-            **self.parameters,
-        }
+        named = {"schema_name": self.schema_name, "replicate": self.replicate}
+        return {**self._transcript, **named, **self.parameters}
 
     @property
     def _transcript(self) -> dict[str, Any]:
@@ -187,8 +181,8 @@ class Reply:
     """An answer; `usage` is None where the endpoint gave none: unknown, and not free.
 
     In the ledger it stands under `call_id`, and under `cut_call_id` a first answer to the same that
-    was cut off. A `replayed` one was paid for by an earlier call and
-    costs nothing now; `elapsed_s` and `usage` are those of the call that was paid.
+    was cut off. A `replayed` one costs nothing now: `elapsed_s` and `usage` are those of the call
+    that was paid.
     """
 
     text: str
@@ -220,11 +214,8 @@ class Reply:
 def quoted_back(first: Request, reply: str, said: str, most: int) -> Request:
     """The same question with a reply that cannot be used, in its first `most` characters, and what
     is said of it."""
-    back: tuple[Message, ...] = (
-        {"role": "assistant", "content": reply[:most].strip() or "(empty reply)"},
-        {"role": "user", "content": said},
-    )
-    return replace(first, messages=(*first.messages, *back))
+    back = {"role": "assistant", "content": reply[:most].strip() or "(empty reply)"}
+    return replace(first, messages=(*first.messages, back, {"role": "user", "content": said}))
 
 
 def ask_until(

@@ -9,10 +9,10 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
-from typing import Final
+from functools import cached_property, partial
+from typing import Any, Final
 
 from django.conf import settings
 from django.utils import timezone
@@ -32,7 +32,6 @@ from llm.wire import embedding_request
 # A page waits for it, and gives up after thirty seconds.
 DEADLINE_S: Final = 25.0
 EMBEDDER: Final = "embedder"
-_SCHEMA: Final = object_schema(ok={"type": "boolean"})
 # Room for what a reasoning model thinks about it.
 _MOST_TOKENS: Final = 1_000
 
@@ -41,14 +40,18 @@ _MOST_TOKENS: Final = 1_000
 class Trial:
     """A model at an endpoint, with the roles that it has there; no model is the endpoint's own.
 
-    `known` is how it is asked and what came of its last trial, `call` that of a trial just made.
+    `call` is that of a trial just made.
     """
 
     endpoint: Endpoint
     model: str
     roles: tuple[str, ...]
-    known: ModelProfile = field(default_factory=ModelProfile)
     call: Call | None = None
+
+    @cached_property
+    def known(self) -> ModelProfile:
+        """How it is asked, and what came of its last trial."""
+        return ModelProfile.objects.of(self.endpoint, self.model)
 
     @property
     def embeds(self) -> bool:
@@ -117,23 +120,16 @@ async def demand_answers(
         return
     roles = (EMBEDDER,) if embeds else ()
     # Where people judge alone nobody is asked, so no model is named.
-    to_try = [Trial(find(name), model, roles) for name, model in dict.fromkeys(choices) if model]
+    named = [Trial(find(name), model, roles) for name, model in dict.fromkeys(choices) if model]
+    to_try = [each for each in named if not each.endpoint.is_practice]
     async with _gateways([each.endpoint for each in to_try], executor) as gateways:
         for each in to_try:
-            if each.endpoint.is_practice:
-                continue
-            known = (await gateways.in_database(partial(standing, each))).known
+            of = partial(ModelProfile.objects.of, each.endpoint, each.model)
+            known = await gateways.in_database(of)
             if known.tried_at is None or known.fault:
                 _, error = await _try(gateways, each)
                 if isinstance(error, WrongSetup):
                     raise Refused(error.words)
-
-
-def standing(trial: Trial, reply: Reply | None = None) -> Trial:
-    """The same with what is known of its model, and the call that brought this reply."""
-    known = ModelProfile.objects.of(trial.endpoint, trial.model)
-    call = Call.objects.get(pk=reply.call_id) if reply else None
-    return replace(trial, known=known, call=call)
 
 
 def _gateways(known: Iterable[Endpoint], executor: Executor | None = None) -> Gateways:
@@ -155,39 +151,39 @@ async def _try(gateways: Gateways, trial: Trial) -> tuple[Trial, LLMError | None
 
     def note() -> Trial:
         ModelProfile.objects.note(
-            ModelProfile.objects.of(trial.endpoint, trial.model),
+            trial.endpoint,
+            trial.model,
             tried_at=timezone.now(),
             latency_s=reply.elapsed_s if reply else None,
             fault=without_secrets(fault.message, trial.endpoint) if fault else "",
         )
-        return standing(trial, reply)
+        call = Call.objects.get(pk=reply.call_id) if reply else None
+        return replace(trial, call=call)
 
     return await gateways.in_database(note), fault
 
 
 def _request(trial: Trial) -> Request:
     # Its own time makes each trial another request: an old answer tells nothing of now.
-    now, name = time.time_ns(), trial.endpoint.name
+    now = time.time_ns()
+    asked: dict[str, Any] = {"endpoint": trial.endpoint.name, "model": trial.model}
     if trial.endpoint.api in WIRES:
-        return rerank_request(
-            endpoint=name,
-            model=trial.model,
-            wire=trial.endpoint.api,
-            query="Is it so?",
-            documents=["It is so.", f"Nobody knows it. {now}"],
-        )
+        documents = ["It is so.", f"Nobody knows it. {now}"]
+        wire = trial.endpoint.api
+        return rerank_request(**asked, wire=wire, query="Is it so?", documents=documents)
     if trial.embeds:
-        return embedding_request(endpoint=name, model=trial.model, texts=[f"Is it so? {now}"])
+        return embedding_request(**asked, texts=[f"Is it so? {now}"])
+    messages = (
+        {"role": "system", "content": "You are asked once, to see whether you answer."},
+        {"role": "user", "content": 'Answer with the JSON object {"ok": true}.'},
+    )
+    schema, most = object_schema(ok={"type": "boolean"}), _MOST_TOKENS
     return Request(
-        endpoint=name,
+        **asked,
         role=CHECK,
-        model=trial.model,
-        messages=(
-            {"role": "system", "content": "You are asked once, to see whether you answer."},
-            {"role": "user", "content": 'Answer with the JSON object {"ok": true}.'},
-        ),
+        messages=messages,
         schema_name=CHECK,
-        schema=_SCHEMA,
-        max_tokens=_MOST_TOKENS,
+        schema=schema,
+        max_tokens=most,
         replicate=now,
     )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from django.db.models import Q
 
 from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel
-from annotate.workspace.inherited import gold_in
+from annotate.workspace.inherited import gold_in, listed_under
 from corpus.models import CorpusVersion, Query
 from corpus.pools.services import Gap
 
@@ -46,7 +46,7 @@ def find_gaps(
 
 def _gold_of(version: CorpusVersion | None, about: Q) -> dict[int, set[int]]:
     """Passages by aspect, as a derived version inherits them."""
-    supporting: dict[int, set[int]] = defaultdict(set)
+    supporting = listed_under(about)
     if version is not None and version.is_derived:
         for aspect, passages in gold_in(version, about=about)[0].items():
             supporting[aspect].update(passages)

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
 from annotate.workspace.models import Aspect, GoldPassage
-from corpus.judgments.models import NOTHING_LEFT_OUT, PEOPLE, LeftOut
+from corpus.judgments.models import NOTHING_LEFT_OUT, PEOPLE, Judgment, LeftOut
 from corpus.models import Benchmark, Passage, Source, Status
 
 
@@ -34,10 +34,13 @@ class SupportLabelQuerySet(models.QuerySet["SupportLabel"]):
         )
         return self.standing(without).filter(~Exists(assigned), label=1, aspect__removed_at=None)
 
-    def machine_gold(self, without: LeftOut = NOTHING_LEFT_OUT) -> Self:
+    def machine_gold(
+        self, without: LeftOut = NOTHING_LEFT_OUT, labels: LeftOut = NOTHING_LEFT_OUT
+    ) -> Self:
         """Candidates that support a single aspect of the query, as machines or voters say.
 
-        One aspect a passage holds here too: what conflicts counts once an expert chose.
+        One aspect a passage holds here too: what conflicts counts once an expert chose. So does a
+        passage that people found not relevant for the query at all (`labels` as without some).
         """
         others = SupportLabel.objects.standing(without).filter(
             label=1,
@@ -45,7 +48,14 @@ class SupportLabelQuerySet(models.QuerySet["SupportLabel"]):
             aspect__query=OuterRef("aspect__query"),
             passage=OuterRef("passage"),
         )
-        return self.candidates(without).exclude(Exists(others.exclude(aspect=OuterRef("aspect"))))
+        refused = Judgment.objects.standing(labels).filter(
+            source__in=PEOPLE,
+            label__lte=0,
+            query=OuterRef("aspect__query"),
+            passage=OuterRef("passage"),
+        )
+        found = self.candidates(without).filter(~Exists(refused))
+        return found.exclude(Exists(others.exclude(aspect=OuterRef("aspect"))))
 
 
 class SupportLabel(models.Model):

@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Collection
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, Q, QuerySet
 
 from annotate.models import Aspect, GoldPassage
-from corpus.models import CorpusVersion
+from annotate.workspace.models import SAME_PAIR
+from corpus.models import CorpusVersion, Judgment, Source
 from corpus.versions.crosswalk import targets
 
 
@@ -38,6 +39,25 @@ def gold_in(
         if not there:
             lost.append((aspect, passage))
     return dict(found), lost
+
+
+def listed_under(about: Q) -> dict[int, set[int]]:
+    """Passages by aspect that the current imported gold lists under the subtopic that it is, as
+    far as no expert decided on them: also those of several subtopics, which nobody assigned."""
+    aspects = Aspect.objects.present().filter(about).exclude(subtopic="")
+    columns = ("pk", "query", "subtopic")
+    names = {(query, name): pk for pk, query, name in aspects.values_list(*columns)}
+    found: dict[int, set[int]] = defaultdict(set)
+    if not names:
+        return found
+    decided = Judgment.objects.standing().filter(source=Source.EXPERT, **SAME_PAIR)
+    rows = Judgment.objects.original().filter(about, subtopics__isnull=False)
+    rows = rows.exclude(Exists(decided)).order_by()
+    for query, passage, of in rows.values_list("query_id", "passage_id", "subtopics").iterator():
+        for name, label in (of or {}).items():
+            if label > 0 and (query, name) in names:
+                found[names[query, name]].add(passage)
+    return found
 
 
 def aspects_in(version: CorpusVersion) -> dict[int, set[tuple[int, int]]]:

@@ -1,28 +1,39 @@
 """Running an import with its aspects and gold passages; what experts decided here stays."""
 
 import logging
+import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from django.db import connection
 from django.utils import timezone
 
-from annotate.models import Aspect, GoldPassage
+from annotate.models import Aspect, GoldPassage, SupportLabel
+from annotate.support.services import record_support
+from annotate.workspace.models import SCALE_TOP
+from annotate.workspace.scales import scale_of_benchmark
 from corpus.importers.rows import AspectRow
 from corpus.imports.context import LoadContext, chunks
 from corpus.imports.loading import load
 from corpus.imports.uploads import forget_upload
 from corpus.judgments.services import lock_queries
-from corpus.models import ImportRun, Judgment, Source
+from corpus.models import ImportRun, Judgment, Passage, Query, Source
 from kit.database.bulk import copy_rows
 from kit.runs.models import LostLease, RunStatus
 
 logger = logging.getLogger(__name__)
 # An import that killed its worker this often is not tried again.
 _MOST_CLAIMS = 5
-_COLUMNS = ("query_id", "k", "position", "content", "weight", "scale")
+_COLUMNS = ("query_id", "k", "position", "content", "weight", "scale", "weighed", "subtopic")
+# What the id of an aspect can end with.
+_NUMBER = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 EDITED = "aspects changed here since they were imported, left as they are"
 DECIDED = "supporting passages that experts decided on here, left as they are"
+SUBTOPICS = "subtopics taken as aspects, equal in weight: nobody chose one"
+OWN_ASPECTS = "subtopics of queries with aspects of their own, which are no further aspects"
+MACHINE = "passages of machine gold, beside the gold of aspects"
+JUDGED = "passages of machine gold that have a label here, left as they are"
 UNLISTED = "supporting passages that the current gold does not list, to be decided anew"
 Pair = tuple[int, int]
 
@@ -52,7 +63,7 @@ def load_aspects(context: LoadContext, rows: Sequence[AspectRow]) -> None:
 
     No label is written: the imported gold has it. An aspect of the same number that people
     changed since its import is left to them, and so is every passage they gave a verdict on; an
-    aspect with other content is a problem.
+    aspect with other content is a problem. A subtopic is an aspect by its name.
     """
     placed = []
     for row in rows:
@@ -62,6 +73,7 @@ def load_aspects(context: LoadContext, rows: Sequence[AspectRow]) -> None:
             message = f"There is no query {row.qid} in {row.domain}."
             context.tally.fail(row.location.at("id"), message)
     known = _known_aspects({query for query, _ in placed})
+    placed = [*_with_numbers(context, placed, known)]
     for query, row in placed:
         if aspect := known.get((query, row.k)):
             _compare(context, row, aspect)
@@ -69,7 +81,11 @@ def load_aspects(context: LoadContext, rows: Sequence[AspectRow]) -> None:
     known |= _write(new, placed)
     of_row = [(row, known[query, row.k]) for query, row in placed]
     context.tally.add("aspects", added=len(new), present=len(of_row) - len(new))
+    for _, row in new:
+        if not row.weight:
+            context.tally.odd(SUBTOPICS, f"{row.domain}-{row.qid}-a{row.k}")
     load_supports(context, of_row)
+    load_machine_gold(context, of_row)
     note_unlisted(context)
 
 
@@ -88,6 +104,57 @@ def _known_aspects(queries: set[int]) -> dict[tuple[int, int], Aspect]:
     }
 
 
+def _with_numbers(
+    context: LoadContext,
+    placed: Sequence[tuple[int, AspectRow]],
+    known: Mapping[tuple[int, int], Aspect],
+) -> Iterator[tuple[int, AspectRow]]:
+    """Rows of subtopics with number, words and scale: those of the aspect that is here, else the
+    number that is the subtopic's name where that is free, and the words of the query's topic.
+
+    A query with aspects that are no subtopics keeps these alone.
+    """
+    names: dict[int, dict[str, int]] = defaultdict(dict)
+    taken: dict[int, set[int]] = defaultdict(set)
+    for (query, k), aspect in known.items():
+        taken[query].add(k)
+        if aspect.subtopic:
+            names[query][aspect.subtopic] = k
+    subtopics = [(query, row) for query, row in placed if not row.weight]
+    words = _words_of({query for query, _ in subtopics})
+    scale = scale_of_benchmark(context.benchmark).scale
+    yield from ((query, row) for query, row in placed if row.weight)
+    # Names that are numbers first, so that no other takes one of theirs.
+    for query, row in sorted(subtopics, key=lambda pair: _order(pair[1].subtopic)):
+        name, own = row.subtopic, names[query]
+        if taken[query] and not own:
+            context.tally.odd(OWN_ASPECTS, f"{row.domain}-{row.qid}: {name}")
+            continue
+        if name not in own:
+            k = int(name) if _NUMBER.fullmatch(name) else 0
+            own[name] = k if k and k not in taken[query] else max(taken[query], default=0) + 1
+            taken[query].add(own[name])
+        content = words.get((query, name), "" if name.isdecimal() else name)
+        yield query, replace(row, k=own[name], content=content, scale=scale)
+
+
+def _order(name: str) -> tuple[bool, int, str]:
+    return not _NUMBER.fullmatch(name), int(name) if _NUMBER.fullmatch(name) else 0, name
+
+
+def _words_of(queries: set[int]) -> dict[tuple[int, str], str]:
+    """What topics say of each subtopic, by query and the subtopic's number."""
+    found: dict[tuple[int, str], str] = {}
+    for batch in chunks(sorted(queries)):
+        rows = Query.objects.filter(pk__in=batch).order_by().values_list("pk", "extra")
+        for pk, extra in rows:
+            listed = extra.get("subtopics") if isinstance(extra, dict) else None
+            for each in listed if isinstance(listed, list) else ():
+                if isinstance(each, dict) and isinstance(text := each.get("text"), str):
+                    found[pk, str(each.get("number", ""))] = text.strip()
+    return found
+
+
 def _write(
     new: Sequence[tuple[int, AspectRow]], placed: Sequence[tuple[int, AspectRow]]
 ) -> dict[tuple[int, int], Aspect]:
@@ -102,7 +169,11 @@ def _write(
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     columns = (*_COLUMNS, "rationale", "version", "created_at", "updated_at")
     values = (
-        (query, row.k, positions[query, row.k], row.content, row.weight, row.scale, "", 1, now, now)
+        (
+            *(query, row.k, positions[query, row.k], row.content),
+            *(row.weight or (SCALE_TOP[row.scale] + 1) // 2, row.scale, bool(row.weight)),
+            *(row.subtopic, "", 1, now, now),
+        )
         for query, row in new
     )
     copy_rows(Aspect, columns, values)
@@ -111,9 +182,13 @@ def _write(
 
 def _compare(context: LoadContext, row: AspectRow, aspect: Aspect) -> None:
     stored = (aspect.content, aspect.weight, aspect.scale)
+    given = (row.content, row.weight, row.scale) if row.weight else (row.content, *stored[1:])
     if aspect.created_by_id is None and (aspect.version > 1 or aspect.removed_at):
         context.tally.odd(EDITED, f"{row.domain}-{row.qid}-a{row.k}")
-    elif stored != (row.content, row.weight, row.scale):
+    elif row.content and not row.weight and not aspect.content:
+        # The topics that say it came later than the judgments.
+        Aspect.objects.filter(pk=aspect.pk, version=1).update(content=row.content)
+    elif stored != given:
         message = f"The query has another aspect numbered {row.k} already; give this a new number."
         context.tally.fail(row.location, message)
 
@@ -137,6 +212,36 @@ def load_supports(context: LoadContext, of_row: Sequence[tuple[AspectRow, Aspect
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     columns = ("aspect_id", "query_id", "passage_id", "created_at")
     copy_rows(GoldPassage, columns, ((*ids, now) for ids in new))
+
+
+def load_machine_gold(context: LoadContext, of_row: Sequence[tuple[AspectRow, Aspect]]) -> None:
+    """Add labels of support that machines or voters gave elsewhere, with their source; whatever was
+    said of an aspect and passage here stays. The queries are locked (`load_supports`)."""
+    asked = {aspect.pk for row, aspect in of_row if row.machine and aspect.removed_at is None}
+    judged = {
+        pair
+        for batch in chunks(sorted(asked))
+        for pair in SupportLabel.objects.filter(aspect__in=batch).values_list("aspect", "passage")
+    }
+    aspects = Aspect.objects.select_related("query__domain__benchmark").in_bulk(asked)
+    passages = Passage.objects.defer("text").in_bulk(
+        {context.passages[one.domain, one.pid] for row, _ in of_row for one in row.machine}
+    )
+    for row, aspect in of_row:
+        for one in row.machine if aspect.pk in asked else ():
+            passage = passages[context.passages[one.domain, one.pid]]
+            known = (aspect.pk, passage.pk) in judged
+            name = f"{one.domain}-{one.qid}-a{one.k}: {one.pid}"
+            context.tally.odd(JUDGED if known else MACHINE, name)
+            if not known:
+                record_support(
+                    aspect=aspects[aspect.pk],
+                    passage=passage,
+                    label=1,
+                    source=one.source,
+                    round=one.round,
+                    provenance={"import": context.run.pk, "models": list(one.models)},
+                )
 
 
 def note_unlisted(context: LoadContext) -> None:
@@ -175,6 +280,10 @@ def _check_assigned(
         return
     if gold.created_by_id is not None:
         context.tally.odd(DECIDED, f"{row.domain}-{row.qid}: {pid}")
+    elif not row.weight:
+        # Another version of the gold has it under another subtopic; no person has decided on it.
+        if aspect.removed_at is None:
+            GoldPassage.objects.filter(pk=gold.pk).update(aspect=aspect)
     else:
         location = row.location.at("supporting_docs")
         context.tally.fail(location, f"{pid} already supports another aspect of this query.")

@@ -6,6 +6,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 
+from corpus.importers.fields import QID_LIMIT
 from corpus.models import Benchmark, Judgment, Passage, Query
 from kit.versioned import Versioned, by_person
 
@@ -72,6 +73,8 @@ class Aspect(Versioned):
     scale = models.CharField(max_length=8, choices=Scale.choices, default=Scale.LIKERT5)
     # False while a new aspect still has the weight that it began with: nobody chose it yet.
     weighed = models.BooleanField(default=True, db_default=True)
+    # The subtopic of imported judgments that it is, by its name there; "" for any other aspect.
+    subtopic = models.CharField(max_length=QID_LIMIT, blank=True, default="", db_default="")
     created_by = by_person(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     removed_at = models.DateTimeField(null=True)

@@ -3,21 +3,16 @@
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
+from corpus.marcus.following import ENDED, overlap
 from corpus.marcus.parts import page_of
-
-# A text that ends as another begins, over so many characters, overlaps it.
-_OVERLAP: Final = 20
-_LONGEST_OVERLAP: Final = 20_000
-_ENDED: Final = (".", "!", "?", "…", ":", ";", '"', "”", ")")
 
 
 @dataclass(frozen=True)
 class Piece:
     """A passage on a page: [start, end) of its text where known, else the number in its id.
 
-    `is_numbered`: ids of its corpus version number the pieces of pages.
+    `is_numbered`: ids of its corpus version number the pieces of pages, and its page is one.
     `aspect` is the one that it supports, None where nobody has said.
     """
 
@@ -87,28 +82,8 @@ def joined(pieces: Sequence[Piece]) -> str:
             whole += text[shared:]
         else:
             # What ends without a stop was cut in the middle of a sentence.
-            whole += ("\n\n" if whole.endswith(_ENDED) else " ") + text
+            whole += ("\n\n" if whole.endswith(ENDED) else " ") + text
     return whole
-
-
-def overlap(before: str, after: str) -> int:
-    """How many characters at the end of one text are the beginning of the other; 0 for few."""
-    longest = min(len(before), len(after), _LONGEST_OVERLAP)
-    end = before[len(before) - longest :]
-    first = end.find(after[:_OVERLAP])
-    if longest < _OVERLAP or first < 0:
-        return 0
-    # How much of the beginning ends at each place, as Knuth, Morris and Pratt find it: first in the
-    # beginning itself, then, behind a sign that is in no text, in the end of the other text.
-    end = end[first:]
-    signs = [*after[: len(end)], None, *end]
-    borders = [0] * len(signs)
-    for place in range(1, len(signs)):
-        length = borders[place - 1]
-        while length and signs[place] != signs[length]:
-            length = borders[length - 1]
-        borders[place] = length + (signs[place] == signs[length])
-    return borders[-1] if borders[-1] >= _OVERLAP else 0
 
 
 def _touches(before: Piece, piece: Piece, page: str) -> bool:

@@ -5,7 +5,7 @@ old ids as its provenance, and the label of the old one is superseded by one tha
 of it. Undoing the new one restores the old ones.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 from django.contrib.auth.models import User
 
@@ -15,18 +15,25 @@ from annotate.voting.majority import REMADE
 from annotate.workspace.collecting import cut_passage
 from annotate.workspace.gold import assign_passage, replace_passage, standing_verdict, undo_verdict
 from annotate.workspace.neighbours import Piece, groups, joined
-from corpus.models import Document, Judgment, Passage, Query, Source
+from corpus.marcus.parts import page_of
+from corpus.models import CorpusVersion, Document, Judgment, Passage, Query, Source
 from corpus.pages.services import url_key
 from kit.errors import Refused
 
 
-def as_piece(passage: Passage, aspect: int | None = None) -> Piece:
-    """The passage with its place on its page, searched for where only the page is known."""
+def as_piece(
+    passage: Passage, aspect: int | None = None, apart: Collection[str] = frozenset()
+) -> Piece:
+    """The passage with its place on its page, searched for where only the page is known.
+
+    `apart` are pages that only ids name.
+    """
     start, end = passage.start, passage.end
     if start is None and passage.document and passage.text and passage.document.text:
         start = passage.document.text.find(passage.text)
         start, end = (start, start + len(passage.text)) if start >= 0 else (None, None)
-    page, is_numbered = _page_of(passage), passage.version.numbers_pages
+    page = _page_of(passage)
+    is_numbered = passage.version.numbers_pages and page_of(passage.pid)[0] not in apart
     return Piece(passage.pk, passage.pid, passage.text or "", page, start, end, aspect, is_numbered)
 
 
@@ -36,7 +43,9 @@ def touching(passages: Sequence[Passage], aspects: Mapping[int, int]) -> list[li
     `aspects` are the keys of those that passages support: two are never put into one passage.
     """
     texts = {_page_of(each): each.document.text for each in passages if each.document}
-    return groups((as_piece(each, aspects.get(each.pk)) for each in passages if each.text), texts)
+    apart = _apart(passages)
+    pieces = (as_piece(each, aspects.get(each.pk), apart) for each in passages if each.text)
+    return groups(pieces, texts)
 
 
 def proposal(passages: Sequence[Passage]) -> tuple[Document | None, int | None, int | None, str]:
@@ -130,6 +139,15 @@ def _made_into(query: Query, passage: Passage) -> list[Judgment]:
     return [each for each in found if each.provenance.get("into_key") == passage.pk]
 
 
+def _apart(passages: Sequence[Passage]) -> frozenset[str]:
+    """Pages that only ids name, as the newest load of the passages' benchmark found them."""
+    if not any(page_of(each.pid)[1] for each in passages):
+        return frozenset()
+    version = passages[0].version
+    newest = None if version.is_derived else CorpusVersion.objects.loaded(version.benchmark)
+    return (newest or version).apart
+
+
 def _page_of(passage: Passage) -> Hashable | None:
     if passage.document_id is not None:
         return ("document", passage.document_id)
@@ -140,7 +158,8 @@ def _page_of(passage: Passage) -> Hashable | None:
 def _check_one_page(passages: Sequence[Passage]) -> None:
     if any(each.text is None for each in passages):
         raise Refused("The text of a passage is not loaded. It cannot be cut.")
-    keys = {as_piece(each).key for each in passages}
+    apart = _apart(passages)
+    keys = {as_piece(each, apart=apart).key for each in passages}
     if len(passages) > 1 and (len(keys) > 1 or None in keys):
         raise Refused("Only passages of one page can be merged.", field="passages")
 

@@ -14,8 +14,9 @@ import numpy as np
 from corpus.cleaning.chunks import Chunker, Item, Vectors, requests_for
 from corpus.cleaning.rules import Row, Tally, domain_names, write
 from corpus.models import CleaningRun
+from kit.errors import Pauses
 from kit.runs.models import RunGroup
-from llm.errors import LLMError, Pauses
+from llm.errors import LLMError
 from llm.gateway import Gateways
 from llm.pump import Pump
 from llm.wire import unpack

@@ -70,6 +70,7 @@ class CleaningRun(AskingRun):
     """
 
     task_name = "corpus.clean"
+    page_route = "cleaning"
     noun = "cleaning"
     items_name = "pages"
 

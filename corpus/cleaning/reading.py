@@ -44,7 +44,13 @@ def page_names(version: CorpusVersion) -> Callable[[int, str, str | None], str]:
     """Gives the page of a passage by its layer of the version, its id, and its loaded page's id."""
     layers = CorpusVersion.objects.filter(pk__in=version.layers)
     numbered = {each.pk for each in layers if each.numbers_pages}
-    return lambda layer, pid, doc_id: doc_id or (page_of(pid)[0] if layer in numbered else pid)
+    apart = version.apart
+
+    def name(layer: int, pid: str, doc_id: str | None) -> str:
+        page = page_of(pid)[0] if layer in numbered and not doc_id else pid
+        return doc_id or (pid if page in apart else page)
+
+    return name
 
 
 def settings_of(run: CleaningRun) -> Settings:

@@ -318,6 +318,7 @@ def _begin_version(run: CleaningRun) -> CorpusVersion:
             "model": run.model,
             "practice": run.practice,
             "pages": NUMBERED if all(each.numbers_pages for each in layers) else GIVEN,
+            **({"apart": apart} if (apart := sorted(run.source.apart)) else {}),
             **run.config,
             # A recipe is published: it names models and no endpoint.
             **({"splitter": run.config["splitter"]["model"]} if "splitter" in run.config else {}),

@@ -8,9 +8,9 @@ from corpus.cleaning.publish import close
 from corpus.cleaning.rules import clean_by_rules
 from corpus.cleaning.services import drop_cancelled
 from corpus.models import CleaningPreset, CleaningRun
+from kit.runs.driving import Drive
 from kit.runs.models import RunStatus
 from kit.runs.sharing import Share
-from llm.drives import Drive
 
 
 @shared_task(name=CleaningRun.task_name)

@@ -142,7 +142,7 @@ def get_done(access: Access, pk: int) -> CleaningRun:
 
 
 RUNS = PayingPages(
-    "cleaning",
+    CleaningRun,
     get=get_run,
     verbs={
         "pause": pause_run,

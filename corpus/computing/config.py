@@ -14,8 +14,9 @@ from corpus.models import (
     RetrievalRun,
 )
 from corpus.options import Setting, frozen
+from corpus.texts import tokens
 from kit.errors import Refused
-from llm import endpoints, tokens
+from llm import endpoints
 
 # Documents are ranked by their best chunk, instead of the chunks (docs/protocol.md 5.1, step 7).
 BY_DOCUMENT = "by_document"

@@ -23,6 +23,7 @@ from corpus.models import (
     RetrievalRun,
     RunComputation,
 )
+from corpus.texts.tokens import CHARACTERS
 from corpus.versions.crosswalk import excluded_in
 from corpus.versions.services import stored
 from kit import audit
@@ -30,7 +31,6 @@ from kit.database.bulk import copy_rows
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
 from llm import endpoints
-from llm.tokens import CHARACTERS
 
 _COLUMNS = ("run_id", "query_id", "pids", "scores")
 _LISTS = 50
@@ -216,6 +216,7 @@ def _asking(computation: RunComputation) -> Asking | None:
         account=computation.account,
         dimensions=config["dimensions"],
         tokenizer=config.get("tokenizer", CHARACTERS),
+        who=computation.claimant,
     )
 
 

@@ -15,10 +15,10 @@ from corpus.computing.config import (
 )
 from corpus.computing.models import Method
 from corpus.models import Benchmark, CorpusVersion
+from corpus.texts.tokens import names
 from corpus.versions.forms import FIELD, RunField, runs_of, version_field
 from corpus.versions.services import chosen
 from llm.ledger.accounts import budget_field, endpoint_field
-from llm.tokens import names
 
 ABOUT = {
     Method.BM25: "Words, weighed by how rare they are and how long the passage is. The values "

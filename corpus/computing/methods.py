@@ -24,13 +24,15 @@ from corpus.retrieval import vectors
 from corpus.retrieval.analysis import NoWords
 from corpus.retrieval.protocol import Default, Misbehaved, Order, Retriever, Scored, checked
 from corpus.retrieval.toplist import best_of, fuse, plain
+from corpus.texts.tokens import CHARACTERS, cut
 from corpus.versions.crosswalk import excluded_in
 from kit.errors import Refused
 from kit.runs.models import LostLease
+from kit.runs.turns import Claimant, Turn
 from llm.endpoints import Endpoint
 from llm.gateway import Gateways
+from llm.limits import SOMEBODY
 from llm.models import Account
-from llm.tokens import CHARACTERS, cut
 from llm.trying import demand_answers
 from llm.wire import embedding_request, unpack
 
@@ -42,8 +44,8 @@ _GROUP: Final = 16
 
 @dataclass
 class Asking:
-    """Whom is asked, who pays; `cut` counts texts that were longer in tokens of `tokenizer` than
-    they may be.
+    """Whom is asked, by `who`, who pays; `cut` counts texts that were longer in tokens of
+    `tokenizer` than they may be.
 
     Between two groups it looks for calls that a dead worker left behind.
     """
@@ -55,6 +57,7 @@ class Asking:
     dimensions: int | None = None
     tokenizer: str = CHARACTERS
     cut: int = 0
+    who: Claimant = SOMEBODY
     _is_tried: bool = False
 
     def vectors(
@@ -89,6 +92,7 @@ class Asking:
             concurrency=settings.ASSAY_CALLS_IN_FLIGHT,
             known=[self.endpoint],
             account=self.account,
+            turn=Turn(self.who),
         ) as gateways:
             if not self._is_tried:
                 seats = [(self.endpoint.name, self.model)]

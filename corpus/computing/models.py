@@ -26,6 +26,8 @@ class RunComputation(PayingRun):
     """
 
     task_name = "corpus.compute_run"
+    page_route = "run-computation"
+    noun = "computed run"
 
     benchmark = models.ForeignKey(
         Benchmark, on_delete=models.PROTECT, related_name="run_computations"

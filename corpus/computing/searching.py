@@ -17,11 +17,11 @@ from corpus.computing.methods import Asked, Asking, Find, Job, Step, in_domain, 
 from corpus.computing.models import Method
 from corpus.models import CorpusVersion, Domain, Passage, RetrievalRun, RunComputation
 from corpus.retrieval.toplist import fuse
+from corpus.texts.tokens import CHARACTERS
 from corpus.versions.services import stored
 from kit.errors import Refused
 from llm import endpoints
 from llm.models import Account
-from llm.tokens import CHARACTERS
 
 # Corpora that a process keeps at hand, by the hash of all they hold.
 _KEPT: Final = 8

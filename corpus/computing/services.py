@@ -11,7 +11,14 @@ from corpus.computing import config as computing_config
 from corpus.computing.draft import Draft, forget, note
 from corpus.computing.models import Method
 from corpus.lists import unused_name
-from corpus.models import Benchmark, CorpusVersion, QuerySource, RetrievalRun, RunComputation
+from corpus.models import (
+    Benchmark,
+    CorpusVersion,
+    Query,
+    QuerySource,
+    RetrievalRun,
+    RunComputation,
+)
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import LostLease, RunStatus, Stopping, begin, wake
@@ -63,6 +70,7 @@ def start(
             corpus_version_id=key,
             practice=is_practice or _is_of_practice(frozen),
             budget_usd=budget_usd,
+            total=Query.objects.in_benchmark(benchmark).count(),
             created_by=actor,
         )
         if budget_usd is not None:

@@ -86,7 +86,7 @@ def get_computation(access: Access, pk: int) -> RunComputation:
 
 
 RUNS = RunPages(
-    "run-computation",
+    RunComputation,
     get=get_computation,
     verbs={"cancel": computing.cancel, "retry": computing.retry},
     is_verb_free=True,

@@ -13,7 +13,7 @@ from kit import audit, htmx
 from kit.errors import Refused
 from llm import endpoints
 from llm.endpoints import SettingsError
-from llm.trying import Trial, standing, trials, try_endpoint
+from llm.trying import Trial, trials, try_endpoint
 
 TEMPLATE = "corpus/endpoints/endpoints.html"
 
@@ -56,7 +56,7 @@ def try_for(access: Access, name: str, role: str = "") -> list[Trial]:
 
 def known() -> list[Trial]:
     """Every model at every endpoint as it stands. Raises SettingsError."""
-    return [standing(trial) for each in endpoints.available() for trial in trials(each)]
+    return [trial for each in endpoints.available() for trial in trials(each)]
 
 
 def _context(access: Access, outcomes: list[Trial] | None = None) -> dict[str, Any]:

@@ -60,6 +60,7 @@ FOLDERS = {
     "aspects",
     "documents",
     "long_documents",
+    "machine_gold",
     "pages",
     "pairs",
     "queries",

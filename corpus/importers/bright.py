@@ -5,8 +5,9 @@ file; passages in `documents/`, pages in `long_documents/`. Without them gold id
 whose text is not loaded.
 
 Bright-Pro is `{examples,aspects,documents}/{task}.{json,jsonl,parquet}`. Our additions: `pages/`
-(the pages that passages were cut from), `pairs/` (pairs to debate), and the optional query fields
-answers, community_answers and excluded_ids.
+(the pages that passages were cut from), `pairs/` (pairs to debate), `machine_gold/` (passages that
+machines tie to an aspect), and the optional query fields answers, community_answers and
+excluded_ids.
 """
 
 import re
@@ -20,7 +21,7 @@ from typing import Any, TypeAlias
 
 from corpus.importers.blocks import Layout
 from corpus.importers.fields import (
-    DOMAIN_LIMIT,
+    PID_LIMIT,
     QID_LIMIT,
     URL_LIMIT,
     Record,
@@ -45,21 +46,23 @@ from corpus.importers.rows import (
     JudgmentRow,
     Key,
     Location,
+    MachineRow,
     Oddity,
     PairRow,
     Problem,
     Row,
-    WordingRow,
 )
 
 # The gold ids of every query that was read, its excluded ids, and the place that named the gold.
 Gold: TypeAlias = dict[Key, tuple[frozenset[str], frozenset[str], Location]]
 
 QUERIES = ("examples", "queries")
-# Folders of BRIGHT that hold queries as a model words them.
-_REWRITTEN = "_reason"
-_KNOWN = {*QUERIES, "documents", "long_documents", "qrels"}
-_PRO_FOLDERS = ("examples", "aspects", "pages", "documents", "pairs")
+# Folders of BRIGHT that hold no queries in other words.
+KNOWN = {*QUERIES, "documents", "long_documents", "qrels"}
+MACHINE = "machine_gold"
+_PRO_FOLDERS = ("examples", "aspects", MACHINE, "pages", "documents", "pairs")
+# Who may have given a label of support.
+_SOURCES = ("debate", "llm_adjudicator", "human", "expert")
 _TEXTS = ("gold_answer", "reasoning")
 _PASSAGE = Layout(ids=("id",), texts=("content",), keeps_others=False)
 _ORDINAL = re.compile(r"_\d+(\.[^./]+)?$")
@@ -93,7 +96,7 @@ def read_bright(path: Path, meter: Meter, qrels: Path | None) -> Iterator[Row]:
             yield _no_qrels(qrels, domains)
     meter.expect([*files, *pages, *passages, *golds])
     for folder in folders_in(path):
-        if folder.name not in _KNOWN and data_files(folder):
+        if folder.name not in KNOWN and data_files(folder):
             yield Oddity(NOT_READ, folder.name)
     gold: Gold = {}
     judged = frozenset(each.domain for each in golds)
@@ -110,34 +113,6 @@ def query_files(path: Path) -> list[DataFile]:
         if (path / name).is_dir():
             return data_files(path / name, inside=f"{name}/")
     return data_files(path)
-
-
-def read_wordings(path: Path, meter: Meter) -> Iterator[Row]:
-    """Queries in other words: records of `id` and `query`, a file a domain; a folder of such files
-    is a source, as BRIGHT's `gpt4_reason/`. A record may name its `source` and `domain` itself."""
-    sources = {
-        folder.name.removesuffix(_REWRITTEN): data_files(folder, inside=f"{folder.name}/")
-        for folder in folders_in(path)
-        if folder.name not in _KNOWN
-    }
-    if files := data_files(path):
-        sources[""] = files
-    if not any(sources.values()):
-        yield missing(path, f"files of queries, or folders of them ({KINDS_OF_FILE})")
-        return
-    meter.expect(file for files in sources.values() for file in files)
-    for source, files in sources.items():
-        yield from each_record(files, meter, partial(_wording, source=source))
-
-
-def _wording(domain: str, record: Record, *, source: str) -> Iterator[Row]:
-    yield WordingRow(
-        record.maybe_text("domain", limit=DOMAIN_LIMIT) or domain,
-        record.ident("id", limit=QID_LIMIT),
-        record.text("query"),
-        record.maybe_text("source", limit=QID_LIMIT) or source,
-        record.location.at("query"),
-    )
 
 
 def _no_qrels(qrels: Path, domains: set[str]) -> Problem:
@@ -162,7 +137,9 @@ def read_bright_pro(path: Path, meter: Meter) -> Iterator[Row]:
     cited: dict[Key, tuple[str, ...]] = {}
     read = partial(_query, gold=gold, texts=(*_TEXTS, "reference_answer"), is_pro=True, cited=cited)
     yield from each_record(parts["examples"], meter, read)
-    yield from _aspects(parts["aspects"], gold, cited, meter)
+    machine: list[MachineRow] = []
+    yield from _machine_gold(parts[MACHINE], machine, meter)
+    yield from _aspects(parts["aspects"], gold, cited, machine, meter)
     yield from _texts(parts["pages"], parts["documents"], meter)
     yield from each_record(parts["pairs"], meter, _pair)
 
@@ -262,9 +239,14 @@ def page_of(pid: str) -> str:
 
 
 def _aspects(
-    files: Sequence[DataFile], gold: Gold, cited: Mapping[Key, tuple[str, ...]], meter: Meter
+    files: Sequence[DataFile],
+    gold: Gold,
+    cited: Mapping[Key, tuple[str, ...]],
+    machine: Sequence[MachineRow],
+    meter: Meter,
 ) -> Iterator[Row]:
-    """Aspects by query and number; a query that has aspects must satisfy every invariant.
+    """Aspects by query and number, each with its machine gold; a query that has aspects must
+    satisfy every invariant.
 
     Answers count the gold aspect by aspect (docs/answers.md): those of `cited` that have it in
     another order are named.
@@ -282,15 +264,24 @@ def _aspects(
     by_query: dict[Key, list[AspectRow]] = defaultdict(list)
     for each in sorted(found, key=lambda row: row.k):
         by_query[each.domain, each.qid].append(each)
+    tied: dict[Key, list[MachineRow]] = defaultdict(list)
+    for one in machine:
+        tied[one.domain, one.qid].append(one)
+    for key in sorted(tied.keys() - by_query.keys()):
+        yield from _machine_faults(tied[key], ())
     for key, rows in by_query.items():
+        yield from _machine_faults(tied.get(key, ()), rows)
         yield from _faults(key, rows, gold, complete=complete)
         for each in rows:
-            yield (placed := on_scale(each, guess))
+            own = tuple(one for one in tied.get(key, ()) if one.k == each.k)
+            yield (placed := on_scale(replace(each, machine=own), guess))
             if not each.scale and isinstance(placed, AspectRow):
                 name = f"{each.domain}-{each.qid}-a{each.k}"
                 yield Oddity(f"weights read on the scale {guess}", name)
     for key, ids in cited.items():
-        listed = [pid for row in by_query.get(key, ()) for pid in row.supporting_docs]
+        rows = by_query.get(key, [])
+        parts = [row.supporting_docs for row in rows] + [row.subtopic_docs for row in rows]
+        listed = [pid for part in parts for pid in part]
         if list(ids) != list(dict.fromkeys(listed or sorted(ids))):
             yield Oddity(OTHER_ORDER, f"{key[0]}-{key[1]}")
 
@@ -330,10 +321,54 @@ def read_aspect(task: str, record: Record) -> Iterator[Row]:
         named = ", ".join([*filter(None, _TOP_WEIGHTS), SHARES])
         record.wrong("scale", f"The scale is one of {named}.")
     weight, scale = _weight(record, scale)
-    yield AspectRow(task, qid, k, content, weight, docs, record.location, scale)
+    subtopic = record.maybe_text("subtopic", limit=QID_LIMIT) or ""
+    listed = tuple(dict.fromkeys(record.maybe_texts("subtopic_docs", limit=PID_LIMIT) or ()))
+    if listed and not subtopic:
+        record.wrong("subtopic", "Documents of a subtopic need its name.")
+    yield AspectRow(task, qid, k, content, weight, docs, record.location, scale, subtopic, listed)
     yield from (Oddity("supporting passages repeated in an aspect", r.example) for r in repeats)
     if not docs:
         yield Oddity("aspects without a supporting passage", written)
+
+
+def _machine_gold(
+    files: Sequence[DataFile], found: list[MachineRow], meter: Meter
+) -> Iterator[Problem]:
+    """Problems of the files; `found` gets the passages that support an aspect, as machines or
+    voters said."""
+    for file in files:
+        for record in records(file, meter):
+            if isinstance(record, Problem):
+                yield record
+                continue
+            row = _machine_row(file.domain, record)
+            yield from record.problems
+            if not record.problems:
+                found.append(row)
+
+
+def _machine_row(task: str, record: Record) -> MachineRow:
+    qid, k = _split_id(task, record.ident("id"), record)
+    source = record.text("source")
+    if not record.problems and source not in _SOURCES:
+        record.wrong("source", f"The source is one of {', '.join(_SOURCES)}.")
+    number = record.whole("round") if record.given("round") else None
+    models = record.maybe_texts("models") or ()
+    return MachineRow(task, qid, k, record.ident("doc_id"), source, record.location, number, models)
+
+
+def _machine_faults(tied: Sequence[MachineRow], rows: Sequence[AspectRow]) -> Iterator[Problem]:
+    """One aspect a passage, and none that experts assigned to any."""
+    known = {row.k for row in rows}
+    aspect_of = {pid: row.k for row in rows for pid in row.supporting_docs}
+    for one in tied:
+        if one.k not in known:
+            words = f"There is no aspect {one.k} of query {one.qid} in {one.domain}."
+            yield Problem(one.location.at("id"), words)
+        elif one.pid in aspect_of:
+            words = f"{one.pid} already supports aspect {aspect_of[one.pid]}."
+            yield Problem(one.location.at("doc_id"), words)
+        aspect_of.setdefault(one.pid, one.k)
 
 
 def _weight(record: Record, scale: str) -> tuple[int, str]:
@@ -388,6 +423,11 @@ def _faults(
                 yield Problem(where, f"{pid} already supports aspect {aspect_of[pid]}.")
             elif pid not in ids:
                 yield Problem(where, f"{pid} is not among the gold ids of the query.")
+    # Several aspects may list one of these: nobody has assigned it.
+    listed = [(pid, row.location.at("subtopic_docs")) for row in rows for pid in row.subtopic_docs]
+    for pid, where in listed:
+        if pid in aspect_of or pid not in ids:
+            yield Problem(where, f"{pid} supports an aspect, or is not among the gold ids.")
     # An aspect that could not be read may be the one that is missed here.
-    for pid in sorted(ids - aspect_of.keys()) if complete else ():
+    for pid in sorted(ids - aspect_of.keys() - dict(listed).keys()) if complete else ():
         yield Problem(location, f"{pid} is gold but supports no aspect.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.importers import bright, cranfield, json_formats, runs
+from corpus.importers import bright, cranfield, json_formats, runs, wordings
 from corpus.importers.files import MAX_ENTRIES, Meter, is_crowded, name_of
 from corpus.importers.licences import licence_files, read_licences
 from corpus.importers.reading import Unreadable
@@ -139,7 +139,7 @@ RUN_FORMATS: dict[str, Format] = {
 WORDING_FORMATS: dict[str, Format] = {
     "wordings": _format(
         "Queries in other words",
-        bright.read_wordings,
+        wordings.read_wordings,
         "files of id and query, one per domain, or a zip of folders of them: gpt4_reason/",
         why="Other wordings bring no gold and take no qrels.",
     ),

@@ -182,10 +182,27 @@ class JudgmentRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineRow:
+    """A passage that machines or voters tied to an aspect elsewhere, and no expert assigned."""
+
+    domain: str
+    qid: str
+    k: int
+    pid: str
+    source: str
+    location: Location = field(compare=False)
+    round: int | None = None
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class AspectRow:
     """One weighted aspect of a query with its supporting passages, ordered by the integer k.
 
     `scale` is "" where the row does not say it. The weight of the scale `shares` is in hundredths.
+    `subtopic_docs` are those that judgments list under the `subtopic` that it is, and that nobody
+    assigned. A weight of 0 is of a subtopic that nobody weighed: it gets number and scale here.
+    `machine` is machine gold of the aspect.
     """
 
     domain: str
@@ -196,6 +213,9 @@ class AspectRow:
     supporting_docs: tuple[str, ...]
     location: Location = field(compare=False)
     scale: str = ""
+    subtopic: str = ""
+    subtopic_docs: tuple[str, ...] = ()
+    machine: tuple[MachineRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

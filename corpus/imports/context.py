@@ -181,7 +181,7 @@ class LoadContext:
         Its recipe says whose it is.
         """
         if self.version is None:
-            older = self.parent.layers if self.parent else []
+            parent, older = self.parent, self.parent.layers if self.parent else []
             version = CorpusVersion.objects.create(
                 benchmark=self.benchmark,
                 parent=self.parent,
@@ -191,6 +191,7 @@ class LoadContext:
                     "import": self.run.pk,
                     "fence": self.run.fence,
                     "pages": NUMBERED if format_named(self.run.format).numbers_pages else GIVEN,
+                    **({"apart": sorted(parent.apart)} if parent and parent.apart else {}),
                 },
             )
             version.layers = [*older, version.pk]

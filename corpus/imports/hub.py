@@ -17,7 +17,7 @@ from kit.errors import Refused
 
 # Configurations of each format that lies on a hub; the first must be there.
 CONFIGURATIONS = {
-    "bright_pro": ("examples", "aspects", "documents"),
+    "bright_pro": ("examples", "aspects", "documents", "machine_gold"),
     "bright": ("examples", "documents", "long_documents"),
 }
 

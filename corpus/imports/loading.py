@@ -38,6 +38,7 @@ from corpus.importers.runs import run_files
 from corpus.imports.context import Broken, ConcurrentLoad, Extra, LoadContext, Pace, open_context
 from corpus.imports.gold import show_gold, stage_gold
 from corpus.imports.named import LoadRows, resolve_passages
+from corpus.imports.paging import note_pages
 from corpus.imports.queries import show_queries, stage_queries
 from corpus.imports.rankings import RunLoader, no_domain
 from corpus.imports.sweep import drop_staged, drop_unready_domains, owned_by, sweep_dead_loads
@@ -286,11 +287,13 @@ def _publish(
     what was staged is the caller's to sweep.
     """
     _stop_at_problems(context)
+    gathered.join_subtopics()
     pace = Pace()
     queries = stage_queries(context, gathered, pace)
     resolve_passages(context, gathered, pace)
     gold = stage_gold(context, gathered, pace)
     pool = stage_pool(context, gathered, pace)
+    note_pages(context, texts.fills)
     _stop_at_problems(context)
     with transaction.atomic():
         context.hold()

@@ -16,6 +16,7 @@ class ImportRun(TrackedRun):
 
     # Registered by the annotate room, because a Bright-Pro folder also brings aspects.
     task_name = "import_benchmark"
+    page_route = "import-run"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="imports")
     format = models.CharField(max_length=20)

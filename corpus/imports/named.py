@@ -3,6 +3,7 @@ passages that they name."""
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 
 from django.db.models import Q
 
@@ -11,6 +12,7 @@ from corpus.importers.rows import (
     JudgmentRow,
     Key,
     LicenceRow,
+    Location,
     PairRow,
     QueryRow,
     WordingRow,
@@ -21,6 +23,7 @@ from corpus.models import Passage
 # More would not fit into memory; a load may be split by domain.
 MAX_ROWS = 2_000_000
 MAX_CHARACTERS = 1_000_000_000
+SEVERAL = "documents of several subtopics, which count for each until an expert assigns them to one"
 
 
 class LoadRows:
@@ -83,7 +86,37 @@ class LoadRows:
         named = {
             (row.domain, row.pid): None for rows in self.gold.values() for row in rows.values()
         }
-        return named | {(row.domain, p): None for row in self.aspects for p in row.supporting_docs}
+        return named | {
+            (row.domain, pid): None
+            for row in self.aspects
+            for pid in (*row.supporting_docs, *(one.pid for one in row.machine))
+        }
+
+    def join_subtopics(self) -> None:
+        """Add the subtopics that judgments name as aspects of their queries, each with the
+        documents that are of it alone; and to judgments the subtopics that aspects list."""
+        for row in self.aspects:
+            for pid in row.subtopic_docs:
+                if judged := self.gold[row.domain].get((row.qid, pid)):
+                    given = {**(judged.subtopics or {}), row.subtopic: judged.label}
+                    self.gold[row.domain][row.qid, pid] = replace(judged, subtopics=given)
+        of_aspects = {(row.domain, row.qid) for row in self.aspects}
+        found: dict[tuple[str, str, str], tuple[Location, list[str]]] = {}
+        for judged in (each for rows in self.gold.values() for each in rows.values()):
+            if not judged.subtopics or (judged.domain, judged.qid) in of_aspects:
+                continue
+            names = [name for name in judged.subtopics if name]
+            relevant = [name for name in names if judged.subtopics[name] > 0]
+            for name in names:
+                key = judged.domain, judged.qid, name
+                _, alone = found.setdefault(key, (judged.location, []))
+                alone += [judged.pid] if relevant == [name] else []
+            if len(relevant) > 1:
+                self.tally.odd(SEVERAL, f"{judged.domain}-{judged.qid}: {judged.pid}")
+        self.aspects += [
+            AspectRow(domain, qid, 0, "", 0, tuple(alone), location, subtopic=name)
+            for (domain, qid, name), (location, alone) in found.items()
+        ]
 
     def _add_query(self, row: QueryRow) -> None:
         before = self.queries.setdefault((row.domain, row.qid), row)

@@ -181,6 +181,7 @@ def queue_import(
         run = ImportRun.objects.create(
             benchmark=benchmark,
             size=size,
+            total=-(-size // 1024),  # as it counts them, so that it is weighed before it begins
             created_by=actor,
             corpus_version_id=version.key if version else None,
             format=format,

@@ -148,7 +148,7 @@ def get_import(access: Access, pk: int) -> ImportRun:
 
 
 RUNS = RunPages(
-    "import-run",
+    ImportRun,
     get=get_import,
     verbs={"cancel": verbs.cancel_import},
     said={"cancel": "The import was cancelled. Nothing of it was kept."},
@@ -158,6 +158,8 @@ RUNS = RunPages(
 
 def _progress(run: ImportRun) -> str:
     """How far it came, in words: what is counted are kilobytes of the files as they lie there."""
+    if run.status == RunStatus.QUEUED and not run.done:
+        return "Waiting to begin"
     if not run.total:
         return ""
     done, total = (filesizeformat(count * 1024) for count in (run.done, run.total))

@@ -57,6 +57,7 @@ class PageFetch(TrackedRun):
     """
 
     task_name = "corpus.fetch_page"
+    of_benchmark = "query__domain__benchmark"
     at_screen = True
 
     query = models.ForeignKey(Query, on_delete=models.PROTECT, related_name="fetches")

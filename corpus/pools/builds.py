@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
-from corpus.models import Benchmark, Pool, PoolBuild, RetrievalRun
+from corpus.models import Benchmark, Pool, PoolBuild, Query, RetrievalRun
 from corpus.pools.services import check_choice, drop_unready, fill, free_name, publish
 from kit import audit
 from kit.errors import Refused
@@ -49,6 +49,7 @@ def start_build(
             depth=depth,
             of_aspects=of_aspects,
             name=name.strip()[:120],
+            total=Query.objects.in_benchmark(benchmark).count(),
             created_by=actor,
         )
         _note(build, actor, "start pool build")

@@ -80,6 +80,7 @@ class PoolBuild(TrackedRun):
     """
 
     task_name = "corpus.build_pool"
+    page_route = "pool-build"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="pool_builds")
     # Keys of the retrieval runs, in the order in which they were chosen.

@@ -82,7 +82,7 @@ def get_build(access: Access, pk: int) -> PoolBuild:
 
 
 RUNS = RunPages(
-    "pool-build",
+    PoolBuild,
     get=get_build,
     verbs={"cancel": cancel_build},
     said={"cancel": "The build was stopped. Nothing of it was kept."},
@@ -90,6 +90,8 @@ RUNS = RunPages(
 
 
 def _progress(build: PoolBuild) -> str:
+    if build.status == RunStatus.QUEUED and not build.done:
+        return "Waiting to begin"
     if not build.total:
         return ""
     return f"{build.done:,} of {build.total:,} queries · {build.percent} %"

@@ -12,7 +12,7 @@ from corpus.models import Role
 from corpus.quotas.services import asking_run, quota_of, set_quota, used_by
 from corpus.quotas.views import enter_as_staff
 from kit.api import Route
-from kit.runs.turns import Priority
+from kit.runs.turns import Priority, level_of, named
 from llm.ledger.accounts import AskingRun, set_priority
 
 
@@ -36,6 +36,8 @@ class LimitsSerializer(serializers.Serializer):
     in_flight = serializers.IntegerField(
         min_value=1, max_value=10_000, allow_null=True, required=False
     )
+    # Of its runs of every kind about which nobody said anything; null leaves it to their size.
+    priority = serializers.ChoiceField(choices=Priority.labels, allow_null=True, required=False)
 
 
 class UsedSerializer(serializers.Serializer):
@@ -69,17 +71,19 @@ class Quotas(Route):
         quota = quota_of(access.benchmark)
         kept = {"usd_month": quota.usd_month, "in_flight": quota.in_flight}
         given = kept | self.read(LimitsSerializer)
+        given["priority"] = named(given.get("priority", level_of(quota.priority)))
         set_quota(benchmark=access.benchmark, actor=access.user, **given)
         return self._answer(access)
 
     def _answer(self, access: Access) -> Response:
         quota = quota_of(access.benchmark)
-        limits = LimitsSerializer(quota).data
-        return Response({**limits, "used": UsedSerializer(used_by(access.benchmark)).data})
+        said = {"priority": level_of(quota.priority)}
+        used = {"used": UsedSerializer(used_by(access.benchmark)).data}
+        return Response({**LimitsSerializer(quota).data, **said, **used})
 
 
 class PrioritySerializer(serializers.Serializer):
-    """Whom a run goes before; null leaves it to its size."""
+    """Whom a run goes before; null leaves it to its benchmark's priority, or to its size."""
 
     priority = serializers.ChoiceField(choices=Priority.labels, allow_null=True)
 
@@ -100,8 +104,7 @@ class RunPriority(Route):
     def put(self, request: Request, slug: str, kind: str, pk: int) -> Response:
         access, run = self._find(slug, kind, pk)
         label = self.read(PrioritySerializer)["priority"]
-        priority = None if label is None else Priority[label.upper()]
-        set_priority(run=run, priority=priority, actor=access.user)
+        set_priority(run=run, priority=named(label), actor=access.user)
         return self._answer(run)
 
     def _find(self, slug: str, kind: str, pk: int) -> tuple[Access, AskingRun]:
@@ -112,8 +115,7 @@ class RunPriority(Route):
         return access, run
 
     def _answer(self, run: AskingRun) -> Response:
-        label = None if run.priority is None else Priority(run.priority).label
-        return Response({"priority": label})
+        return Response({"priority": level_of(run.priority)})
 
 
 _RUN = "b/<slug:slug>/priorities/<str:kind>/<int:pk>/"

@@ -3,7 +3,6 @@
 The row is `kit.models.Quota`; money and calls are held by llm/ledger/accounts.py, at every call.
 """
 
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -16,12 +15,14 @@ from corpus.models import Benchmark, CollectedPage, ImportRun
 from kit import audit
 from kit.errors import Refused
 from kit.models import Quota
-from kit.runs.models import RunStatus
+from kit.runs.models import RunStatus, TrackedRun
 from kit.runs.polling import run_models
+from kit.runs.turns import level_of
 from llm.ledger.accounts import AskingRun, paying_runs, share_quota
 from llm.ledger.reserving import units_of_month
 from llm.models import Call, to_usd
 
+LIMITS = ("bytes", "calls", "usd", "usd_month", "in_flight")
 # What they brought was taken away again.
 _LEFT_NOTHING = (RunStatus.FAILED, RunStatus.CANCELLED)
 
@@ -35,18 +36,29 @@ def set_quota(
     usd: Decimal | None,
     usd_month: Decimal | None = None,
     in_flight: int | None = None,
+    priority: int | None = None,
 ) -> Quota:
     """Limit what the benchmark may use from now on; None is no limit.
 
-    Less than is used already stops what comes next. Who may is asked by the caller.
+    Less than is used already stops what comes next. `priority` is that of its runs of every kind
+    about which nobody said anything; None leaves it to the size of each. Who may is asked by the
+    caller.
     """
     with transaction.atomic():
         most = {"bytes": bytes, "calls": calls, "usd": usd}
-        most |= {"usd_month": usd_month, "in_flight": in_flight}
+        most |= {"usd_month": usd_month, "in_flight": in_flight, "priority": priority}
         quota = share_quota(benchmark.slug, most)
         data = {k: str(v) if isinstance(v, Decimal) else v for k, v in most.items()}
+        data["priority"] = level_of(priority)
         audit.record(actor, "set quota", benchmark, benchmark.slug, data)
     return quota
+
+
+def set_common_priority(*, benchmark: Benchmark, priority: int | None, actor: User | None) -> None:
+    """Set the priority of the benchmark alone; its limits stay. Who may is asked by the caller."""
+    quota = quota_of(benchmark)
+    kept = {name: getattr(quota, name) for name in LIMITS} | {"priority": priority}
+    set_quota(benchmark=benchmark, actor=actor, **kept)
 
 
 def quota_of(benchmark: Benchmark) -> Quota:
@@ -69,29 +81,27 @@ def used_by(benchmark: Benchmark) -> dict[str, Any]:
     }
 
 
-def sharing_runs(benchmark: Benchmark) -> list[AskingRun]:
-    """Its runs that wait for workers and endpoints or are at work, the weightiest first."""
+def sharing_runs(benchmark: Benchmark) -> list[TrackedRun]:
+    """Its runs of every kind that wait for workers or are at work, the weightiest first."""
     open_ = (RunStatus.QUEUED, RunStatus.RUNNING)
     found = [
         run
-        for kind in _kinds()
-        for run in kind.objects.filter(status__in=open_, **_of(kind, benchmark)).order_by("pk")
+        for kind in run_models()
+        for run in kind.objects.filter(status__in=open_, **_of(kind, benchmark))
+        .select_related(kind.of_benchmark)
+        .order_by("pk")
     ]
     return sorted(found, key=lambda run: -run.claimant.weight)
 
 
 def asking_run(benchmark: Benchmark, kind: str, pk: int) -> AskingRun | None:
     """The run of that kind (its task's name, such as debate.run) and id."""
-    kinds = (each for each in _kinds() if each.task_name == kind)
+    kinds = (k for k in run_models() if k.task_name == kind and issubclass(k, AskingRun))
     rows = (each.objects.filter(pk=pk, **_of(each, benchmark)).first() for each in kinds)
     return next(rows, None)
 
 
-def _kinds() -> Iterator[type[AskingRun]]:
-    return (kind for kind in run_models() if issubclass(kind, AskingRun))
-
-
-def _of(kind: type[AskingRun], benchmark: Benchmark) -> dict[str, Any]:
+def _of(kind: type[TrackedRun], benchmark: Benchmark) -> dict[str, Any]:
     return {kind.of_benchmark: benchmark}
 
 

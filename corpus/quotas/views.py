@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods
 from corpus.access import Access, enter
 from corpus.models import Role
 from corpus.quotas.services import quota_of, set_quota, sharing_runs, used_by
+from corpus.run_pages import page_of, priority_field
 from kit import htmx
 
 _MOST = 2**62
@@ -32,6 +33,11 @@ class QuotaForm(forms.Form):
     )
     in_flight = forms.IntegerField(
         label="Calls in flight at once", min_value=1, max_value=10_000, required=False
+    )
+    priority = priority_field(
+        "each run by its size",
+        "Of runs of every kind, imports, pools and computed runs among them, unless a run has "
+        "its own.",
     )
 
 
@@ -57,6 +63,6 @@ def quotas(request: HttpRequest, slug: str) -> HttpResponse:
         form = QuotaForm(initial={name: getattr(quota, name) for name in QuotaForm.base_fields})
     used = used_by(access.benchmark)
     context = {"access": access, "quota": quota, "used": used, "form": form}
-    context["runs"] = sharing_runs(access.benchmark)
+    context["runs"] = [(run, page_of(run)) for run in sharing_runs(access.benchmark)]
     show = htmx.invalid if request.method == "POST" else htmx.render
     return show(request, "corpus/quotas/quotas.html", context)

@@ -31,6 +31,7 @@ class RerankRun(AskingRun):
     """
 
     task_name = "corpus.rerank"
+    page_route = "rerank-run"
     noun = "reranking"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="rerank_runs")

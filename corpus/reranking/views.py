@@ -124,7 +124,7 @@ def get_run(access: Access, pk: int) -> RerankRun:
 
 
 RUNS = PayingPages(
-    "rerank-run",
+    RerankRun,
     kind=Kind(
         LIST,
         "corpus/reranking/runs.html",

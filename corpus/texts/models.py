@@ -123,6 +123,11 @@ class CorpusVersion(models.Model):
         return bool(self.recipe.get("pages", NUMBERED) == NUMBERED)
 
     @property
+    def apart(self) -> frozenset[str]:
+        """Pages that ids name here although their texts do not follow one another."""
+        return frozenset(self.recipe.get("apart", ()))
+
+    @property
     def key(self) -> int | None:
         """How pools, runs, sheets and releases name it: null stands for the loaded texts.
 
@@ -347,6 +352,7 @@ class PassageIndexRun(TrackedRun):
     """
 
     task_name = "corpus.index_passages"
+    of_benchmark = "version__benchmark"
 
     version = models.OneToOneField(
         CorpusVersion, on_delete=models.CASCADE, related_name="index_run"

@@ -143,7 +143,7 @@ def get_version(access: Access, pk: int) -> CorpusVersion:
 
 
 def _recipe(found: CorpusVersion) -> list[tuple[str, Any]]:
-    hidden = {"prompts", "cleaning", "import", "fence"}
+    hidden = {"prompts", "cleaning", "import", "fence", "apart"}
     shown = [(name, value) for name, value in found.recipe.items() if name not in hidden]
     prompts = found.recipe.get("prompts", {})
     return shown + [(f"prompt of {role}", sha[:12]) for role, sha in prompts.items()]

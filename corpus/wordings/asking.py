@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from corpus.texts.tokens import CHARACTERS, cut, token_count
 from llm.profiles import likely_thoughts
 from llm.prompts import PromptTemplate, fence
 from llm.requests import Request
-from llm.tokens import CHARACTERS, cut, token_count
 
 REWRITE, QEXPAND = METHODS = ("rewrite", "qexpand")
 STRICT, REFERENCE = PROFILES = ("strict", "reference")

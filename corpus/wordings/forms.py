@@ -6,11 +6,11 @@ from django import forms
 
 from corpus.models import Benchmark
 from corpus.options import fields_of
+from corpus.texts.tokens import names
 from corpus.versions.forms import RunField
 from corpus.wordings import asking
 from corpus.wordings.services import CHOICES, ROLE, SETTINGS, retrievers_of
 from llm.ledger.accounts import budget_field, endpoint_field
-from llm.tokens import names
 
 ABOUT: Final = {
     asking.REWRITE: "A model names the problem behind each query, reasons about what would help, "

@@ -65,6 +65,7 @@ class ExpansionRun(AskingRun):
     """
 
     task_name = "corpus.expand"
+    page_route = "expansion"
     noun = "expansion"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="expansions")

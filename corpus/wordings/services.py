@@ -20,11 +20,11 @@ from corpus.models import (
     RunComputation,
 )
 from corpus.options import Setting, as_settings, frozen
+from corpus.texts import tokens
 from corpus.wordings import asking
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from kit.runs.moves import retry_items
-from llm import tokens
 from llm.endpoints import Endpoint, fence_key, in_role
 from llm.ledger.accounts import asked_of, start_asking
 from llm.prices import costs

@@ -220,7 +220,7 @@ def get_expansion(access: Access, pk: int) -> ExpansionRun:
 
 
 RUNS = PayingPages(
-    "expansion",
+    ExpansionRun,
     kind=Kind(
         LIST,
         "corpus/wordings/expansions.html",

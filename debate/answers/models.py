@@ -15,6 +15,7 @@ class AnswerRun(AskingRun):
     """
 
     task_name = "debate.write_answers"
+    page_route = "answer-run"
     noun = "answers"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="answer_runs")

@@ -190,4 +190,4 @@ def get_run(access: Access, pk: int) -> AnswerRun:
     return found
 
 
-RUNS = PayingPages("answer-run", get=get_run, verbs=asking_verbs(), readers=())
+RUNS = PayingPages(AnswerRun, get=get_run, verbs=asking_verbs(), readers=())

@@ -29,6 +29,8 @@ class HintRun(AskingRun):
     """
 
     task_name = "debate.hints"
+    page_route = "panel-hints"
+    page_key = "panel"
     noun = "hint run"
     of_benchmark = "panel__benchmark"
     at_screen = True

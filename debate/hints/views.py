@@ -69,10 +69,10 @@ def hints_url(panel: ReferencePanel) -> str:
 
 
 RUNS = PayingPages(
-    "hint-run",
+    HintRun,
+    name="hint-run",
     get=get_hint_run,
     verbs={"pause": pause_run, "resume": verbs.resume_hints, "cancel": cancel_run},
-    url=lambda run: hints_url(run.panel),
 )
 
 

@@ -8,16 +8,18 @@ from rest_framework.response import Response
 
 from corpus.models import Role
 from debate.loaders import READERS, enter_run
-from debate.rehearings.services import rehear, rehearing_sheet
+from debate.rehearings.services import named_votes, rehear, rehearing_sheet
 from kit.api import ReportTableSerializer, Route
 from kit.lists.report_tables import as_data
 from llm.ledger.serializers import BudgetField
 
 
 class RehearSerializer(serializers.Serializer):
-    """What the new run may spend."""
+    """What the new run may spend, and whom it hears: by default the earliest voter of each case."""
 
     budget_usd = BudgetField(default=None)
+    # "CASE/2": the second voter of a case.
+    votes = serializers.ListField(child=serializers.CharField(max_length=60), default=list)
 
 
 class ReheardSerializer(serializers.Serializer):
@@ -25,6 +27,29 @@ class ReheardSerializer(serializers.Serializer):
 
     debate_run = serializers.IntegerField()
     cases = serializers.IntegerField()
+
+
+class ReasonSerializer(serializers.Serializer):
+    """A vote whose reason agents have not heard; `vote` names it, and not who gave it."""
+
+    vote = serializers.CharField()
+    label: serializers.Field = serializers.IntegerField()  # type: ignore[assignment]
+    reason = serializers.CharField()
+
+
+class Reasons(Route):
+    """Votes on a run's decided cases whose reasons its agents have not heard."""
+
+    pagination_class = None
+
+    @extend_schema(operation_id="debate_run_reasons", responses=ReasonSerializer(many=True))
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        _, run = enter_run(self.person(), slug, pk, *READERS)
+        rows = [
+            {"vote": name, "label": vote.label, "reason": vote.reason}
+            for name, vote in named_votes(run)
+        ]
+        return Response(ReasonSerializer(rows, many=True).data)
 
 
 class Rehearings(Route):
@@ -49,6 +74,11 @@ class Rehearings(Route):
 
 
 urlpatterns = [
+    path(
+        "b/<slug:slug>/debate-runs/<int:pk>/reasons/",
+        Reasons.as_view(),
+        name="api-debate-run-reasons",
+    ),
     path(
         "b/<slug:slug>/debate-runs/<int:pk>/rehearing/",
         Rehearings.as_view(),

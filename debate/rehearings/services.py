@@ -5,16 +5,17 @@ words and the label of the vote, and nothing of who gave it. What they say then 
 neither a vote nor a label: such a run is a trial that nobody can adopt.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import count
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Q
 
-from annotate.models import CaseStatus, Vote
+from annotate.models import CaseStatus, EscalationCase, Vote
 from corpus.lists import unused_name
 from corpus.models import Pool, PoolEntry, Source
 from debate.models import Debate, DebateRun, DebateStatus, Rehearing, RunKind
@@ -35,11 +36,11 @@ KIND = "people's reasons"
 _GIVEN_UP = Q(debate__run__status=RunStatus.CANCELLED, debate__status=DebateStatus.WAITING)
 
 
-def unheard(run: DebateRun) -> dict[int, Vote]:
-    """By debate of the run the next vote whose reason its agents have not read.
+def unheard(run: DebateRun) -> dict[int, list[Vote]]:
+    """By debate of the run the votes whose reason its agents have not read, in their order.
 
-    The earliest with a label and a reason on a case that votes closed; none of a case that was
-    debated again STOP times.
+    Those with a label and a reason on a case that votes closed; none of a case that was debated
+    again STOP times.
     """
     people = (Source.HUMAN.value,)
     debates = run.debates.filter(case__status=CaseStatus.CLOSED).select_related(
@@ -52,20 +53,44 @@ def unheard(run: DebateRun) -> dict[int, Vote]:
     times = dict(heard.values_list("case").annotate(Count("pk")))
     votes = Vote.objects.standing().filter(case__in=by_case, label__isnull=False)
     votes = votes.exclude(reason="").exclude(pk__in=heard.values("vote"))
-    found: dict[int, Vote] = {}
+    found: dict[int, list[Vote]] = {}
     for vote in votes.order_by("pk"):
         if vote.reason.strip() and times.get(vote.case_id, 0) < STOP:
-            found.setdefault(by_case[vote.case_id], vote)
+            found.setdefault(by_case[vote.case_id], []).append(vote)
+    return found
+
+
+def voters(case: EscalationCase) -> list[Vote]:
+    """The votes that count, in the order in which the case's page numbers those who gave them."""
+    return list(case.votes.standing().order_by("pk"))
+
+
+def named_votes(run: DebateRun) -> list[tuple[str, Vote]]:
+    """What is left to be heard, each with the name that `rehear` takes."""
+    left = unheard(run)
+    cases = EscalationCase.objects.in_bulk({votes[0].case_id for votes in left.values()})
+    found = []
+    for votes in left.values():
+        case = cases[votes[0].case_id]
+        given = enumerate(voters(case), 1)
+        found += [(f"{case.public_id}/{number}", vote) for number, vote in given if vote in votes]
     return found
 
 
 def rehear(
-    *, run: DebateRun, budget_usd: Decimal | None = None, actor: User | None, claimed: bool = False
+    *,
+    run: DebateRun,
+    votes: Sequence[str] = (),
+    budget_usd: Decimal | None = None,
+    actor: User | None,
+    claimed: bool = False,
 ) -> DebateRun:
-    """Debate the run's disputes again, each with the reason of one more vote.
+    """Debate disputes of the run again, each with the reason of one more vote.
 
-    By the run's own agents, rounds and prompts; no adjudicator rules. Raises Refused for a run
-    that goes on or is no debate, where nothing is left to be heard, and what `start_run` raises.
+    `votes` names those that are to be heard, "CASE/2" for the second voter of a case as its page
+    numbers them; by default the earliest of every case. By the run's own agents, rounds and
+    prompts; no adjudicator rules. Raises Refused for a run that goes on or is no debate, a vote
+    that cannot be heard, where nothing is left to be heard, and what `start_run` raises.
     """
     if run.kind != RunKind.DEBATE or run.reheard_of_id:
         raise Refused("Only the disputes of a debate run are debated again with people's reasons.")
@@ -77,15 +102,16 @@ def rehear(
     with transaction.atomic():
         # One at a time: a vote is heard once.
         DebateRun.objects.select_for_update().get(pk=run.pk)
-        votes = unheard(run)
-        if not votes:
+        left = unheard(run)
+        chosen = _chosen(run, votes, left) if votes else {pk: each[0] for pk, each in left.items()}
+        if not chosen:
             raise Refused(
                 "No reason is left to be heard: votes on decided cases of this run have none, or "
                 f"the agents have read them, or their cases were debated {STOP} times again."
             )
         made = start_run(
             benchmark=run.benchmark,
-            pool=_pool(run, votes),
+            pool=_pool(run, chosen),
             endpoint=endpoints.get(run.endpoint),
             actor=actor,
             name=f"{run.name[:90]}, people heard",
@@ -95,11 +121,57 @@ def rehear(
             claimed=claimed,
             reheard_of=run,
         )
-        _link(run, made, votes)
-        data = {"run": made.pk, "cases": len(votes)}
+        _link(run, made, chosen)
+        data = {"run": made.pk, "cases": len(chosen), "chosen": sorted(votes)}
         scope = run.benchmark.slug
         audit.record(actor=actor, verb="debate again", target=run, scope=scope, data=data)
     return made
+
+
+def _chosen(run: DebateRun, names: Sequence[str], left: dict[int, list[Vote]]) -> dict[int, Vote]:
+    """The votes of these names by debate; raises Refused for any that cannot be heard."""
+    debates = {
+        str(each.case.public_id): each
+        for each in run.debates.filter(pk__in=left).select_related("case")
+        if each.case
+    }
+    found: dict[int, Vote] = {}
+    for name in names:
+        key, _, number = name.partition("/")
+        debate = debates.get(key)
+        given = voters(debate.case) if debate and debate.case else []
+        is_number = number.isdecimal() and 0 < int(number) <= len(given)
+        vote = given[int(number) - 1] if is_number else None
+        if debate is None or vote not in left[debate.pk]:
+            raise Refused(
+                f"{name[:60]!r} cannot be heard: there is no such vote on a case of this run that "
+                "votes closed, or it has no label or no reason, or the agents have read it, or "
+                f"its case was debated {STOP} times again.",
+                field="votes",
+            )
+        if debate.pk in found:
+            raise Refused("One voter of a case is heard at a time.", field="votes")
+        found[debate.pk] = vote
+    return found
+
+
+def case_history(case: EscalationCase) -> dict[str, Any]:
+    """Who may be heard in the latest debate of the case, and what came of those who were.
+
+    `votes`: the number of each whose reason can be heard in `run`; `heard`: each rehearing with
+    the number of its voter.
+    """
+    debates = Debate.objects.filter(case=case, run__kind=RunKind.DEBATE, run__reheard_of=None)
+    last = debates.select_related("run").order_by("-pk").first()
+    left = unheard(last.run).get(last.pk, []) if last and last.run.is_over else []
+    numbers = {vote.pk: number for number, vote in enumerate(voters(case), 1)}
+    rows = Rehearing.objects.filter(case=case).exclude(_GIVEN_UP)
+    heard = [
+        (each, numbers.get(each.vote_id))
+        for each in rows.select_related("debate__run", "vote").order_by("number")
+    ]
+    votes = [(numbers[each.pk], each) for each in left]
+    return {"run": last.run if last else None, "votes": votes, "heard": heard, "most": STOP}
 
 
 def _pool(run: DebateRun, votes: Collection[int]) -> Pool:

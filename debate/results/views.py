@@ -26,7 +26,7 @@ from debate.filters.services import filter_sheets
 from debate.loaders import READERS, enter_run, get_debate
 from debate.models import Debate, DebateRun, DebateStatus, RunKind
 from debate.references import Reference, reference_called, references
-from debate.rehearings.services import rehear, rehearing_sheet, unheard
+from debate.rehearings.services import rehearing_sheet, unheard
 from debate.results.lists import FLAGS, debate_choices, debate_rows, debate_table
 from debate.results.monitor import monitor_context
 from debate.results.report import report
@@ -223,16 +223,6 @@ def report_csv(request: HttpRequest, slug: str, pk: int, name: str) -> HttpRespo
     access, run = enter_run(request.user, slug, pk, *READERS)
     found = sheets(run, read_asked(access, run, request.GET))
     return named_table_response(f"{slug}-run-{run.pk}", found, name)
-
-
-@require_POST
-def rehearing_start(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Debate the run's disputes again with what people said; leads to that run."""
-    access, run = enter_run(request.user, slug, pk, Role.ADMIN)
-    with htmx.refusal_shown(request):
-        made = rehear(run=run, actor=access.user)
-        return htmx.redirect(request, reverse("debate-run", args=[slug, made.pk]))
-    return htmx.redirect(request, reverse("debate-run-report", args=[slug, run.pk]))
 
 
 @require_POST

@@ -50,6 +50,7 @@ class DebateRun(AskingRun):
     """
 
     task_name = "debate.run"
+    page_route = "debate-run"
     noun = "debate run"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="debate_runs")

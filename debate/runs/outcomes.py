@@ -221,7 +221,8 @@ def _source(debate: Debate) -> Source:
 
 
 def _provenance(debate: Debate, outcome: Outcome) -> dict[str, Any]:
-    """Which run and models a label comes from; with a judge's grades."""
+    """Which run and models a label comes from; with a judge's grades, and of several votes the
+    share that gave the label."""
     run, verdict = debate.run, outcome.verdict
     found: dict[str, Any] = {
         "debate": debate.pk,
@@ -235,6 +236,9 @@ def _provenance(debate: Debate, outcome: Outcome) -> dict[str, Any]:
         found["models"] = models
     if scores:
         found["scores"] = scores
+    if run.kind == RunKind.VOTE:
+        labels = [turn.label for turn in verdict.turns]
+        found["share"] = labels.count(verdict.label) / len(labels)
     if outcome.replaced:
         found["instead"] = {f"r{n}:{agent}": m for (n, agent), m in outcome.replaced.items()}
     return found

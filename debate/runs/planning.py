@@ -82,10 +82,11 @@ def pairs_left(benchmark: Benchmark, *, pool: Pool | None = None) -> dict[int, i
 
 
 def default_pool(benchmark: Benchmark, left: Mapping[int, int]) -> Pool | None:
-    """The newest pool with pairs left; else that of the models' newest run, else the newest."""
+    """The newest pool with pairs left; else that of the models' newest run, of one that is no trial
+    before others, else the newest."""
     pools = benchmark.pools.all()
     runs = benchmark.debate_runs.exclude(kind=RunKind.HUMAN_ONLY)
-    run = runs.select_related("pool").first()
+    run = runs.select_related("pool").order_by("is_trial", "-pk").first()
     return pools.filter(pk__in=left).first() or (run.pool if run else pools.first())
 
 

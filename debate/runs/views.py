@@ -84,7 +84,7 @@ def run_choices(benchmark: Benchmark) -> Mapping[str, Choices]:
 
 
 RUNS = PayingPages(
-    "debate-run",
+    DebateRun,
     get=get_run,
     verbs={
         "pause": pause_run,

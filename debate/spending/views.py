@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import QuerySet
+from django.core.cache import cache
+from django.db.models import Count, Max, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
@@ -24,11 +25,9 @@ from llm.ledger.reading import (
     TOTALS,
     UNCOSTED,
     Group,
-    choices_of,
     grouped,
-    is_asked,
-    kept_groups,
     lines,
+    period,
     summed,
     totals_sheets,
     transcript,
@@ -36,6 +35,10 @@ from llm.ledger.reading import (
 )
 from llm.models import Call
 
+_AWAITED = (Call.Status.INTENT, Call.Status.POSSIBLY_PAID)
+_KEPT_S = 86_400
+# Months that the list can be narrowed to.
+_MONTHS = 120
 # The page of a run, by its kind.
 _PAGES = {
     "debaterun": "debate-run",
@@ -54,13 +57,40 @@ class Ledger:
 
     @cached_property
     def groups(self) -> list[Group]:
-        """What they came to."""
-        return kept_groups(run.account_id for run in self.runs)
+        """What they came to, of each account read anew where a call was begun or settled.
+
+        A call that is answered or failed never changes again, and one that is begun has a higher
+        key than all before: so an account with the same last key and as many calls in each of the
+        other states has the same sums.
+        """
+        calls = self.calls.order_by()
+        open_calls = calls.filter(status__in=_AWAITED).values_list("account", "status")
+        counts = {(account, state): n for account, state, n in open_calls.annotate(Count("pk"))}
+        keys = {}
+        for account, last in calls.values_list("account").annotate(Max("pk")):
+            parts = "calls", account, last, *(counts.get((account, each), 0) for each in _AWAITED)
+            keys[account] = ":".join(map(str, parts))
+        kept: dict[str, list[Group]] = cache.get_many(keys.values())
+        if anew := [account for account, key in keys.items() if key not in kept]:
+            found: dict[str, list[Group]] = {keys[account]: [] for account in anew}
+            for group in grouped(calls.filter(account__in=anew)):
+                found[keys[group[0]["account"]]].append(group)
+            cache.set_many(found, _KEPT_S)
+            kept |= found
+        return [group for key in keys.values() for group in kept[key]]
 
     def choices(self, params: Mapping[str, str]) -> dict[str, Choices]:
-        """The drop-downs of the list."""
+        """The drop-downs of the list: what the calls hold, and a day that a link names."""
+        keys = [key for key, _ in self.groups]
+        begun = sorted({f"{key['day']:%Y-%m}" for key in keys}, reverse=True)[:_MONTHS]
+        asked = params.get("begun", "")
+        if asked not in begun and period(asked):
+            begun = [asked, *begun]
+        held: dict[str, list[str]] = {"begun": begun}
+        for name in ("role", "model", "endpoint"):
+            held[name] = sorted({key[name] for key in keys} - {""})
         runs = [(str(run.account_id), _called(run)) for run in self.runs]
-        return choices_of(self.groups, params, runs)
+        return {"run": runs, **{name: [(v, v) for v in held[name]] for name in held}}
 
     def asked(self, params: Mapping[str, str], choices: dict[str, Choices]) -> QuerySet[Call]:
         """The calls that `params` ask for."""
@@ -71,7 +101,14 @@ class Ledger:
         asked = CALLS.asked(params, choices=choices)
         if "q" in asked or asked.get("state") == UNCOSTED:
             return grouped(self.asked(params, choices))
-        return [each for each in self.groups if is_asked(each, asked)]
+        days = period(asked.get("begun", ""))
+
+        def is_asked(key: dict[str, Any]) -> bool:
+            key = {**key, "run": str(key["account"]), "state": key["status"]}
+            is_then = days is None or days[0] <= key["day"] < days[1]
+            return is_then and all(key[name] == asked[name] for name in asked if name in key)
+
+        return [each for each in self.groups if is_asked(each[0])]
 
 
 def ledger_of(access: Access) -> Ledger:

@@ -52,6 +52,7 @@ class Trial(TrackedRun):
     """A sample of a run's pairs, debated with another prompt or with adversarial passages."""
 
     task_name = "debate.trial"
+    page_route = "trial"
     of_benchmark = "run__benchmark"
     at_screen = True
 

@@ -10,6 +10,7 @@ from rest_framework.viewsets import ViewSetMixin
 from corpus.access import enter, enter_unblinded
 from corpus.models import Role
 from corpus.run_routes import run_paths
+from corpus.texts.tokens import CHARACTERS, LONGEST_NAME
 from evaluation.agents import board
 from evaluation.agents.guests import issue_tokens
 from evaluation.agents.models import JUDGE_MODES, AgentItem, AgentRun, AnswerVerdict, JudgeRun
@@ -36,7 +37,6 @@ from llm.ledger.serializers import (
     asking_fields,
 )
 from llm.requests import EFFORTS
-from llm.tokens import CHARACTERS, LONGEST_NAME
 
 
 class AgentRunSerializer(PaidSerializer, serializers.ModelSerializer):

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from corpus.lists import unused_name
 from corpus.models import Benchmark, Query
+from corpus.texts.tokens import CHARACTERS, cut
 from evaluation.agents.models import AgentItem, AgentRun, AgentState
 from evaluation.agents.protocol.asking import Answer
 from evaluation.agents.protocol.loop import MAX_ITERATIONS, Trace, Turn
@@ -23,7 +24,6 @@ from kit.errors import Refused
 from kit.runs.models import RunStatus
 from kit.runs.moves import note
 from llm.models import Call
-from llm.tokens import CHARACTERS, cut
 
 # Faults that are named before the reading stops.
 _MOST_NAMED: Final = 20

@@ -6,11 +6,11 @@ from django import forms
 
 from corpus.lists import domain_choices
 from corpus.models import Benchmark
+from corpus.texts import tokens
 from evaluation.agents.judging import MOST_REPETITIONS
 from evaluation.agents.judging import ROLE as JUDGE_ROLE
 from evaluation.agents.protocol.judging import JudgeMode
 from evaluation.agents.services import LIMITS, MOST_ROUNDS, ROLE, retrievers
-from llm import tokens
 from llm.ledger.accounts import budget_field, effort_field, endpoint_field
 
 

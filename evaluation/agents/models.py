@@ -24,6 +24,7 @@ class AgentRun(AskingRun):
     """
 
     task_name = "evaluation.run_agent"
+    page_route = "agent-run"
     noun = "search agent"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="agent_runs")
@@ -116,6 +117,7 @@ class JudgeRun(AskingRun):
     """
 
     task_name = "evaluation.judge_answers"
+    page_route = "judge-run"
     noun = "judging"
     items_name = "verdicts"
 

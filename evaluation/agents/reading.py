@@ -118,7 +118,7 @@ def aspects_here(run: AgentRun, *, only: int | None = None) -> Aspects:
             if domain.pk in domains:
                 for record in read_queries(view, domain, only=only, with_answers=False):
                     found[record.pk] = {
-                        f"a{each.k}": Aspect(float(each.weight), each.passages)
+                        f"a{each.k}": Aspect(float(each.weight), each.supporting)
                         for each in record.aspects
                     }
     return found

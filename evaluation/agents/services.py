@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from annotate.models import Aspect
 from corpus.lists import unused_name
 from corpus.models import Benchmark, Passage, Query, RetrievalRun, RunComputation
+from corpus.texts import tokens
 from evaluation.agents.models import AgentItem, AgentRun
 from evaluation.agents.protocol.asking import (
     AGENT,
@@ -26,7 +27,6 @@ from evaluation.agents.protocol.tools import ToolSettings
 from kit.errors import Refused
 from kit.runs.models import RunStatus, begin
 from kit.runs.moves import note, resume_run, retry_items
-from llm import tokens
 from llm.endpoints import Endpoint, fence_key, in_role
 from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_account
 from llm.prices import costs

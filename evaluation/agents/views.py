@@ -338,7 +338,7 @@ def _judge(request: HttpRequest, access: Access, run: AgentRun | None) -> HttpRe
 
 
 RUNS = PayingPages(
-    "agent-run",
+    AgentRun,
     get=get_run,
     verbs=asking_verbs(verbs.retry_failed)
     | {
@@ -350,5 +350,5 @@ RUNS = PayingPages(
     readers=READERS,
 )
 JUDGES = PayingPages(
-    "judge-run", get=get_judge_run, verbs=asking_verbs(judge_verbs.retry_failed), readers=READERS
+    JudgeRun, get=get_judge_run, verbs=asking_verbs(judge_verbs.retry_failed), readers=READERS
 )

@@ -30,6 +30,7 @@ class Chain(TrackedRun):
     """
 
     task_name = "evaluation.advance_chain"
+    page_route = "chain"
     noun = "chain"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="chains")

@@ -172,7 +172,8 @@ def _take(chain: Chain, step: ChainStep) -> str:
         return words
     if going := [each for each in runs if each.status != RunStatus.DONE]:
         done, total = (sum(getattr(each, name) for each in going) for name in ("done", "total"))
-        return f"its runs: {done:,} of {total:,}" if total else "a worker"
+        is_begun = total and any(each.started_at for each in going)
+        return f"its runs: {done:,} of {total:,}" if is_begun else "a worker"
     here = here_at(step)
     if words := KINDS[step.do].waits(here, step.settings):
         return words

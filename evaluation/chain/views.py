@@ -14,13 +14,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from corpus.access import Access, enter
 from corpus.models import Role
-from corpus.run_pages import BudgetForm, RunPages
+from corpus.run_pages import BudgetForm, RunPages, page_of
 from evaluation.chain import services as verbs
 from evaluation.chain.effects import effect_chart, effect_table
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import DEFAULT, SPECS
 from evaluation.chain.steps import problem_of
-from evaluation.checklist.now import page_of
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
@@ -157,7 +156,7 @@ def _shown(steps: list[ChainStep], slug: str) -> Iterator[tuple[Any, ...]]:
 
 
 RUNS = RunPages(
-    "chain",
+    Chain,
     get=get_chain,
     verbs={
         "pause": pause_run,

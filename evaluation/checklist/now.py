@@ -21,6 +21,7 @@ from corpus.models import (
     RerankRun,
     RunComputation,
 )
+from corpus.run_pages import page_of
 from debate.models import AnswerRun, DebateRun, HintRun, Trial
 from evaluation.models import (
     AgentRun,
@@ -42,45 +43,39 @@ from kit.runs.models import RunStatus, TrackedRun
 
 
 class Kind(NamedTuple):
-    """A kind of long run: the name of its page, its model, what its runs are called, the page of
-    the navigation whose readers may open it; the field that people know a run by; what leads to
-    its benchmark, and what its page's address takes ("" for the benchmark alone)."""
+    """A kind of long run: its model, what its runs are called, the page of the navigation whose
+    readers may open them, and the field that people know one by."""
 
-    page: str
     model: type[TrackedRun]
     label: str
     beside: str
     name: str = "name"
-    within: str = "benchmark"
-    key: str = "pk"
 
 
 KINDS: Final = (
-    Kind("import-run", ImportRun, "Imports", "imports", "label"),
-    Kind("pool-build", PoolBuild, "Builds of pools", "pool-new"),
-    Kind("debate-run", DebateRun, "Debate runs", "debate-runs"),
-    Kind("trial", Trial, "Trials", "prompts", "run__name", "run__benchmark"),
-    Kind("cleaning", CleaningRun, "Cleanings", "versions"),
-    Kind("answer-run", AnswerRun, "Answer runs", "answer-runs", "model"),
-    Kind(
-        "panel-hints", HintRun, "Hint runs", "panel-new", "panel__name", "panel__benchmark", "panel"
-    ),
-    Kind("run-computation", RunComputation, "Computed runs", "run-computations"),
-    Kind("expansion", ExpansionRun, "Expansions", "expansions"),
-    Kind("rerank-run", RerankRun, "Rerankings", "rerank-runs"),
-    Kind("pipeline", PipelineRun, "Pipelines", "pipelines"),
-    Kind("agent-run", AgentRun, "Agent runs", "agent-runs"),
-    Kind("judge-run", JudgeRun, "Judge runs", "agent-runs", "agent_run__name"),
-    Kind("rag-run", RagRun, "RAG runs", "rag-runs"),
-    Kind("grade-run", GradeRun, "Grade runs", "rag-runs", "rag_run__name"),
-    Kind("support-run", SupportRun, "Support runs", "support-sets", "support_set__name"),
-    Kind("training-run", TrainingRun, "Training data", "training-runs"),
-    Kind("leaderboard", ScoreSheet, "Scores of the leaderboard", "leaderboard", "profile", key=""),
-    Kind("noise-check", NoiseCheck, "Checks of label noise", "noise-checks", "metric"),
-    Kind("release", Release, "Releases", "releases", "version"),
-    Kind("push", ReleasePush, "Pushes to a hub", "releases", "repository", "of_release__benchmark"),
-    Kind("transfer", Transfer, "Files and merging", "transfers", "kind"),
-    Kind("chain", Chain, "Chains", "chains"),
+    Kind(ImportRun, "Imports", "imports", "label"),
+    Kind(PoolBuild, "Builds of pools", "pool-new"),
+    Kind(DebateRun, "Debate runs", "debate-runs"),
+    Kind(Trial, "Trials", "prompts", "run__name"),
+    Kind(CleaningRun, "Cleanings", "versions"),
+    Kind(AnswerRun, "Answer runs", "answer-runs", "model"),
+    Kind(HintRun, "Hint runs", "panel-new", "panel__name"),
+    Kind(RunComputation, "Computed runs", "run-computations"),
+    Kind(ExpansionRun, "Expansions", "expansions"),
+    Kind(RerankRun, "Rerankings", "rerank-runs"),
+    Kind(PipelineRun, "Pipelines", "pipelines"),
+    Kind(AgentRun, "Agent runs", "agent-runs"),
+    Kind(JudgeRun, "Judge runs", "agent-runs", "agent_run__name"),
+    Kind(RagRun, "RAG runs", "rag-runs"),
+    Kind(GradeRun, "Grade runs", "rag-runs", "rag_run__name"),
+    Kind(SupportRun, "Support runs", "support-sets", "support_set__name"),
+    Kind(TrainingRun, "Training data", "training-runs"),
+    Kind(ScoreSheet, "Scores of the leaderboard", "leaderboard", "profile"),
+    Kind(NoiseCheck, "Checks of label noise", "noise-checks", "metric"),
+    Kind(Release, "Releases", "releases", "version"),
+    Kind(ReleasePush, "Pushes to a hub", "releases", "repository"),
+    Kind(Transfer, "Files and merging", "transfers", "kind"),
+    Kind(Chain, "Chains", "chains"),
 )
 _NOW: Final = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.PAUSED)
 _MOST_OF_A_KIND = 5
@@ -95,23 +90,14 @@ class Wait(NamedTuple):
     url: str
 
 
-def page_of(run: TrackedRun) -> str:
-    """The address of a run's page; "" for a kind that has none."""
-    kind = next((each for each in KINDS if isinstance(run, each.model)), None)
-    return _at(kind, run.scope.partition("#")[0], run) if kind else ""
-
-
 def running(benchmark: Benchmark) -> Iterator[tuple[TrackedRun, str]]:
     """Work that goes on, waits for a worker or was paused, each with its page."""
     for kind in KINDS:
-        asked: dict[str, Any] = {kind.within: benchmark, "status__in": _NOW}
-        for run in kind.model.objects.filter(**asked).order_by("-pk")[:_MOST_OF_A_KIND]:
-            yield run, _at(kind, benchmark.slug, run)
-
-
-def _at(kind: Kind, slug: str, run: TrackedRun) -> str:
-    keys = [run.serializable_value(kind.key)] if kind.key else []
-    return reverse(kind.page, args=[slug, *keys])
+        of = kind.model.of_benchmark
+        asked: dict[str, Any] = {of: benchmark, "status__in": _NOW}
+        rows = kind.model.objects.filter(**asked).select_related(of)
+        for run in rows.order_by("-pk")[:_MOST_OF_A_KIND]:
+            yield run, page_of(run)
 
 
 def waits(benchmark: Benchmark) -> Iterator[Wait]:

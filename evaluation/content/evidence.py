@@ -6,14 +6,14 @@ that hold within one release.
 
 import hashlib
 import hmac
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 from django.conf import settings
 
-from annotate.models import Adjudication, Vote
-from corpus.judgments.models import Source
+from annotate.models import Adjudication, SupportLabel, Vote
+from corpus.judgments.models import PEOPLE, Source
 from corpus.judgments.services import assessors, first_row
 from corpus.models import Domain, Judgment
 from debate.models import Debate, DebateRun, RunKind, Turn
@@ -22,6 +22,7 @@ from evaluation.content.inherited_view import outweighed
 from evaluation.content.reviewed import reviews_of
 from evaluation.content.unconfirmed import NOTHING, Unconfirmed
 from evaluation.content.view import View
+from evaluation.exporters.records import QueryRecord
 
 _CHUNK = 500
 Pseudonym = Callable[[int], str]
@@ -93,7 +94,43 @@ def _of(
         yield row
 
 
-def _debates(labels: Sequence[Judgment]) -> dict[Any, dict[str, Any]]:
+def read_machine_evidence(
+    queries: Sequence[QueryRecord], name: Pseudonym
+) -> Iterator[dict[str, Any]]:
+    """One row for each passage of machine gold, in the order of queries and aspects."""
+    told = [(q, a.k, each) for q in queries for a in q.aspects for each in a.machine]
+    while chunk := told[:_CHUNK]:
+        told = told[_CHUNK:]
+        labels = SupportLabel.objects.in_bulk([each.key for _, _, each in chunk])
+        debates, votes = _debates(labels.values()), _votes(labels.values(), name)
+        firsts = {pk: first_row(label) for pk, label in labels.items()}  # type: ignore[arg-type]
+        settled = Adjudication.objects.filter(support__in=firsts.values())
+        decided = {pk: rest for pk, *rest in settled.values_list("support", "adjudicator", "label")}
+        for query, k, each in chunk:
+            label = labels[each.key]
+            row: dict[str, Any] = {
+                "query_id": query.qid,
+                "passage_id": each.passage,
+                "aspect": k,
+                "label": label.label,
+                "source": label.source,
+            }
+            given = label.provenance
+            if label.source in PEOPLE:
+                row |= {"rule": given.get("rule", ""), **_listed(given, votes)}
+                person, decision = decided.get(firsts[each.key], (None, None))
+                if person is not None:
+                    row |= {"person": name(person), "decision": decision}
+            else:
+                row |= debates.get(given.get("debate"), {"rule": "", "turns": []})
+            yield row
+
+
+# Labels of pairs and labels of support have the columns that are read here.
+_Labels = Iterable[Judgment] | Iterable[SupportLabel]
+
+
+def _debates(labels: _Labels) -> dict[Any, dict[str, Any]]:
     keys = {key for each in labels if isinstance(key := each.provenance.get("debate"), int)}
     turns: dict[int, list[dict[str, Any]]] = {pk: [] for pk in keys}
     rows = Turn.objects.filter(debate__in=keys).order_by("debate", "round", "agent")
@@ -132,7 +169,7 @@ def _settings(run: DebateRun) -> dict[str, Any]:
     return {"course": run.pk} if run.kind == RunKind.LARA else {}
 
 
-def _votes(labels: Sequence[Judgment], name: Pseudonym) -> dict[int, tuple[str, dict[str, Any]]]:
+def _votes(labels: _Labels, name: Pseudonym) -> dict[int, tuple[str, dict[str, Any]]]:
     """By key the link of each vote, and what a release says of it."""
     keys = {pk for each in labels for pk in _vote_ids(each.provenance)}
     columns = ("pk", "link", "voter_id", "label", "guideline")

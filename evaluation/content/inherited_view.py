@@ -1,14 +1,14 @@
 """Labels and aspects of a derived corpus version: inherited, or given right there."""
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from django.db.models import Q
 
 from annotate.workspace.inherited import gold_in
 from corpus.judgments.models import Source
-from corpus.models import Domain, Passage
+from corpus.models import Domain, Judgment, Passage
 from corpus.versions.effective import EffectiveLabel, LostLabel, effective_labels
 from evaluation.content.view import View
 from evaluation.exporters.records import Label
@@ -27,6 +27,8 @@ class InheritedDomain:
     # Passage ids by aspect, and (aspect, passage) that support nothing here.
     supporting: dict[int, list[str]]
     lost_gold: list[tuple[int, int]]
+    # Labels of subtopics in the imported gold, by (query, passage) as they were judged.
+    subtopics: dict[tuple[int, int], dict[str, int]]
 
 
 def of_domain(view: View, domain: Domain, narrowed: Q | None = None) -> InheritedDomain:
@@ -43,7 +45,10 @@ def of_domain(view: View, domain: Domain, narrowed: Q | None = None) -> Inherite
 def labels(view: View, domain: Domain, narrowed: Q) -> list[tuple[int, Label]]:
     """(query, label) of every pair."""
     found = of_domain(view, domain, narrowed)
-    return [(each.query, _label(each, *found.passages[each.passage])) for each in found.labels]
+    return [
+        (each.query, _label(each, *found.passages[each.passage], found.subtopics))
+        for each in found.labels
+    ]
 
 
 def outweighed(view: View, domain: Domain) -> set[int]:
@@ -64,6 +69,9 @@ def _read(view: View, domain: Domain, narrowed: Q) -> InheritedDomain:
     passages = known(domain, {passage for _, passage in found.pairs})
     gold, lost = gold_in(view.corpus, about=about & ~Q(pk__in=view.left_out.gold))
     names = known(domain, {pk for pks in gold.values() for pk in pks})
+    imported = Judgment.objects.original().filter(about, subtopics__isnull=False).order_by()
+    columns = ("query_id", "passage_id", "subtopics")
+    subtopics = {(query, pk): of for query, pk, of in imported.values_list(*columns)}
     by_aspect: dict[int, list[str]] = defaultdict(list)
     for aspect, pks in gold.items():
         by_aspect[aspect] += [names[pk][0] for pk in pks if pk in names]
@@ -73,6 +81,7 @@ def _read(view: View, domain: Domain, narrowed: Q) -> InheritedDomain:
         passages=passages,
         supporting=by_aspect,
         lost_gold=lost,
+        subtopics=subtopics,
     )
 
 
@@ -87,8 +96,18 @@ def known(domain: Domain | None, keys: Collection[int]) -> dict[int, tuple[str, 
     return found
 
 
-def _label(effective: EffectiveLabel, pid: str, loaded: bool) -> Label:
+def _label(
+    effective: EffectiveLabel,
+    pid: str,
+    loaded: bool,
+    subtopics: Mapping[tuple[int, int], Mapping[str, int]],
+) -> Label:
+    """Of each subtopic the highest label of the passages that it inherits from."""
     given = effective.given
+    highest: dict[str, int] = {}
+    for judged in effective.given_for if subtopics else ():
+        for name, value in subtopics.get((effective.query, judged), {}).items():
+            highest[name] = max(highest.get(name, value), value)
     return Label(
         passage=pid,
         passage_pk=effective.passage,
@@ -97,4 +116,5 @@ def _label(effective: EffectiveLabel, pid: str, loaded: bool) -> Label:
         source=given.source if given else str(Source.ORIGINAL.value),
         practice=bool(given and given.practice),
         loaded=loaded,
+        subtopics=highest or None,
     )

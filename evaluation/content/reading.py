@@ -5,13 +5,14 @@ base, refined and expert view follow from these is defined in evaluation/exporte
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotate.answers.evidence import Published, answers_in
-from annotate.models import Aspect, GoldPassage
+from annotate.models import Aspect, CaseStatus, EscalationCase, GoldPassage, SupportLabel
 from corpus.computing.models import Method
 from corpus.importers.rows import LAYERS, LicenceRow, Location
 from corpus.judgments.models import Source
@@ -20,11 +21,12 @@ from corpus.models import Domain, Judgment, Licence, RankedList, RetrievalRun, S
 from corpus.texts.models import PassageQuerySet
 from corpus.versions.crosswalk import excluded_in
 from evaluation.content import inherited_rows, inherited_view
+from evaluation.content.unconfirmed import unconfirmed
 from evaluation.content.view import View
 from evaluation.exporters.documents import Document
-from evaluation.exporters.provenance import provenance_row
+from evaluation.exporters.provenance import CODE, provenance_row
 from evaluation.exporters.rankllm import DEPTH, Candidate, Request
-from evaluation.exporters.records import AspectRecord, Label, QueryRecord
+from evaluation.exporters.records import EXPERT, AspectRecord, Label, MachineGold, QueryRecord
 from kit.database.reading import in_key_order
 
 _QUERIES_AT_ONCE = 20
@@ -78,6 +80,7 @@ def read_queries(
     """
     condition = Q() if only is None else Q(query=only)
     labels, aspects = _labels(view, domain, condition), _aspects(view, domain, condition)
+    machine = _machine_gold(view, domain, only)
     queries = domain.queries.order_by("pk")
     queries = queries if only is None else queries.filter(pk=only)
     columns = ("pk", "qid", "text", "answers", "excluded_ids")
@@ -102,9 +105,13 @@ def read_queries(
             cited=answer.cited,
             lost_citations=answer.lost_citations,
             practice_answer=answer.practice,
-            excluded=tuple(renamed.get(pk, excluded)),
+            excluded=(out := tuple(renamed.get(pk, excluded))),
             labels=tuple(labels.get(pk, ())),
-            aspects=tuple(aspects.get(pk, ())),
+            aspects=_with_machine_gold(
+                tuple(_by_subtopics(aspects.get(pk, ()), labels.get(pk, ()))),
+                machine.get(pk, {}),
+                out,
+            ),
         )
         for pk, qid, text, answers, excluded in queries.values_list(*columns)
     ]
@@ -220,19 +227,41 @@ def _joined(rows: list[Any]) -> Label:
 def _aspects(view: View, domain: Domain, condition: Q) -> dict[int, list[AspectRecord]]:
     """Present aspects by query, in the order of their numbers."""
     supporting = _supporting(view, domain, condition)
-    columns = ("pk", "query_id", "k", "content", "weight", "scale", "weighed")
+    columns = ("pk", "query_id", "k", "content", "weight", "scale", "weighed", "subtopic")
     rows = (
         Aspect.objects.present()
         .filter(condition, query__domain=domain)
         .exclude(query__in=view.left_out.aspects)
     )
     aspects: dict[int, list[AspectRecord]] = defaultdict(list)
-    for pk, query, k, content, weight, scale, weighed in rows.order_by("query_id", "k").values_list(
-        *columns
-    ):
+    ordered = rows.order_by("query_id", "k").values_list(*columns)
+    for pk, query, k, content, weight, scale, weighed, subtopic in ordered:
         passages = tuple(supporting.get(pk, ()))
-        aspects[query].append(AspectRecord(k, content, weight, scale, passages, weighed))
+        record = AspectRecord(k, content, weight, scale, passages, weighed, subtopic)
+        aspects[query].append(record)
     return aspects
+
+
+def _by_subtopics(
+    aspects: Iterable[AspectRecord], labels: Iterable[Label]
+) -> Iterator[AspectRecord]:
+    """The aspects, those that are subtopics with what the current imported gold lists under them.
+
+    An expert's word on a passage counts before it; an import's assignment only with it.
+    """
+    open_labels = {
+        each.passage: each.subtopics
+        for each in labels
+        if each.subtopics and not (each.given is not None and each.source == EXPERT)
+    }
+    for each in aspects:
+        if not each.subtopic or not open_labels:
+            yield each
+            continue
+        of_it = {pid for pid, of in open_labels.items() if of.get(each.subtopic, 0) > 0}
+        passages = tuple(pid for pid in each.passages if pid not in open_labels or pid in of_it)
+        listed = tuple(sorted(of_it.difference(passages)))
+        yield replace(each, passages=passages, listed=listed)
 
 
 def _supporting(view: View, domain: Domain, condition: Q) -> Mapping[int, list[str]]:
@@ -252,3 +281,58 @@ def _supporting(view: View, domain: Domain, condition: Q) -> Mapping[int, list[s
     for aspect, pid in rows.order_by("pk").values_list("aspect_id", "passage__pid"):
         passages[aspect].append(pid)
     return passages
+
+
+def machine_labels(view: View) -> QuerySet[SupportLabel]:
+    """Labels of support that are machine gold in this corpus version (docs/aspects.md).
+
+    Not of what people judge at this moment: a score tells a voter nothing of their case. Nor what
+    the practice model says, which fills no gap either, nor what rests on decisions that nobody
+    confirmed to be theirs: no person assigned it.
+    """
+    rows = SupportLabel.objects.in_benchmark(view.benchmark)
+    if not rows.exists():
+        return rows.none()
+    undecided = EscalationCase.objects.exclude(status=CaseStatus.CLOSED).filter(
+        Q(aspect=OuterRef("aspect")) | Q(aspect=None, query=OuterRef("aspect__query")),
+        passage=OuterRef("passage"),
+    )
+    doubtful = unconfirmed(view.benchmark)
+    rows = rows.machine_gold(doubtful.support, doubtful.labels).filter(~Exists(undecided))
+    rows = rows.filter(practice=False, passage__version_id__in=view.layers)
+    return rows.filter(passage__text__isnull=False)
+
+
+def _machine_gold(
+    view: View, domain: Domain, only: int | None
+) -> dict[int, dict[int, list[MachineGold]]]:
+    """By query and number of the aspect, in the order in which the labels were given."""
+    rows = machine_labels(view).filter(passage__domain=domain, aspect__query__domain=domain)
+    rows = rows if only is None else rows.filter(aspect__query=only)
+    columns = ("pk", "aspect__query", "aspect__k", "passage__pid", "passage_id")
+    told = rows.order_by("pk").values_list(*columns, "source", "round", "provenance")
+    found: dict[int, dict[int, list[MachineGold]]] = defaultdict(lambda: defaultdict(list))
+    for key, query, k, pid, passage, source, number, given in told:
+        models = {str(each) for each in given.get("models") or [given.get("model")]}
+        known = tuple(sorted(filter(CODE.fullmatch, models - {"None"})))
+        found[query][k].append(MachineGold(pid, passage, source, number, known, key))
+    return found
+
+
+def _with_machine_gold(
+    aspects: Sequence[AspectRecord],
+    machine: Mapping[int, list[MachineGold]],
+    excluded: Collection[str],
+) -> tuple[AspectRecord, ...]:
+    """One aspect a passage: what is gold of any aspect is none, inherited or listed by the import
+    included, nor is what a ranking for the query leaves out."""
+    if not machine:
+        return tuple(aspects)
+    taken = {pid for each in aspects for pid in each.supporting}.union(excluded)
+    return tuple(
+        replace(
+            each,
+            machine=tuple(one for one in machine.get(each.k, ()) if one.passage not in taken),
+        )
+        for each in aspects
+    )

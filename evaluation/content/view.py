@@ -142,9 +142,11 @@ def view_of(
 
 def _shape(benchmark: Benchmark) -> ReleaseSchema:
     queries = Query.objects.filter(domain__benchmark=benchmark, domain__is_ready=True).order_by()
+    aspects = Aspect.objects.present().filter(query__in=queries)
     return ReleaseSchema(
         integer_ids=are_integers(queries.values_list("qid", flat=True).iterator()),
         with_answers=any(map(bool, queries.values_list("answers", flat=True).iterator())),
         with_excluded=any(map(bool, queries.values_list("excluded_ids", flat=True).iterator())),
-        with_shares=Aspect.objects.present().filter(query__in=queries, scale=Scale.SHARES).exists(),
+        with_shares=aspects.filter(scale=Scale.SHARES).exists(),
+        with_subtopics=aspects.exclude(subtopic="").exists(),
     )

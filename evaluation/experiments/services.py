@@ -177,7 +177,12 @@ class Measured:
 
 
 def create_experiment(
-    *, benchmark: Benchmark, name: str, reference: str, runs: Sequence[DebateRun], actor: User
+    *,
+    benchmark: Benchmark,
+    name: str,
+    reference: str,
+    runs: Sequence[DebateRun],
+    actor: User | None,
 ) -> Experiment:
     """Name runs that are compared from now on.
 
@@ -309,6 +314,6 @@ def _reference(experiment: Experiment) -> Reference | None:
     return reference_called(experiment.benchmark, experiment.reference)
 
 
-def _note(experiment: Experiment, actor: User, verb: str, data: dict[str, object]) -> None:
+def _note(experiment: Experiment, actor: User | None, verb: str, data: dict[str, object]) -> None:
     scope = experiment.benchmark.slug
     audit.record(actor=actor, verb=verb, target=experiment, scope=scope, data=data)

@@ -4,7 +4,7 @@ BRIDGE's JSONL: one line per query with its relevant ids (docs/protocol.md 1.2 a
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -29,6 +29,7 @@ def write_bridge(path: Path, queries: Sequence[QueryRecord]) -> int:
 
 STRINGS = pa.list_(pa.string())
 ASPECT_COLUMNS = ("id", "content", "weight", "supporting_docs", "scale")
+SUBTOPIC_COLUMNS = ("subtopic", "subtopic_docs")
 DOCUMENTS = pa.schema(
     [
         ("id", pa.string()),
@@ -36,6 +37,18 @@ DOCUMENTS = pa.schema(
         ("title", pa.string()),
         ("source_url", pa.string()),
         ("fetched_on", pa.date32()),
+    ]
+)
+
+# The configuration of machine gold.
+MACHINE: Final = "machine_gold"
+MACHINE_GOLD = pa.schema(
+    [
+        ("id", pa.string()),
+        ("doc_id", pa.string()),
+        ("source", pa.string()),
+        ("round", pa.int64()),
+        ("models", STRINGS),
     ]
 )
 
@@ -54,10 +67,13 @@ def examples_schema(shape: ReleaseSchema) -> pa.Schema:
 
 
 def aspects_schema(shape: ReleaseSchema) -> pa.Schema:
-    """The published columns; weights are fractions where any of the benchmark is a share."""
+    """The published columns; weights are fractions where any of the benchmark is a share, and
+    subtopics stand where any aspect is one."""
     weight = pa.float64() if shape.with_shares else pa.int64()
     types = (pa.string(), pa.string(), weight, STRINGS, pa.string())
-    return pa.schema(list(zip(ASPECT_COLUMNS, types, strict=True)))
+    fields = list(zip(ASPECT_COLUMNS, types, strict=True))
+    own = list(zip(SUBTOPIC_COLUMNS, (pa.string(), STRINGS), strict=True))
+    return pa.schema(fields + own * shape.with_subtopics)
 
 
 def schemas(shape: ReleaseSchema) -> dict[str, pa.Schema]:
@@ -66,6 +82,7 @@ def schemas(shape: ReleaseSchema) -> dict[str, pa.Schema]:
         "examples": examples_schema(shape),
         "aspects": aspects_schema(shape),
         "documents": DOCUMENTS,
+        MACHINE: MACHINE_GOLD,
     }
 
 
@@ -89,13 +106,29 @@ def write_aspects(
     path: Path, split: str, queries: Sequence[QueryRecord], shape: ReleaseSchema
 ) -> int:
     """One row per aspect with its raw weight; no file where the split has none."""
-    return write_rows(path, aspects_schema(shape), _aspects(split, queries))
+    rows = _aspects(split, queries)
+    width = len(ASPECT_COLUMNS) + len(SUBTOPIC_COLUMNS) * shape.with_subtopics
+    return write_rows(path, aspects_schema(shape), (row[:width] for row in rows))
+
+
+def write_machine_gold(path: Path, split: str, queries: Sequence[QueryRecord]) -> int:
+    """One row for each passage that machines or voters tie to an aspect, in no other file; no file
+    where the split has none."""
+    rows = (
+        (aspect_id(split, query.qid, aspect.k), each.passage, each.source, each.round, each.models)
+        for query in queries
+        for aspect in query.aspects
+        for each in aspect.machine
+    )
+    return write_rows(path, MACHINE_GOLD, rows)
 
 
 def write_aspect_list(path: Path, task: str, queries: Sequence[QueryRecord]) -> int:
     """The same as a JSON list."""
-    rows = (dict(zip(ASPECT_COLUMNS, row, strict=True)) for row in _aspects(task, queries))
-    return write_list(path, rows)
+    names = (*ASPECT_COLUMNS, *SUBTOPIC_COLUMNS)
+    rows = (dict(zip(names, row, strict=True)) for row in _aspects(task, queries))
+    kept = ({k: v for k, v in row.items() if v or k in ASPECT_COLUMNS} for row in rows)
+    return write_list(path, kept)
 
 
 def _aspects(split: str, queries: Sequence[QueryRecord]) -> Iterator[tuple[Any, ...]]:
@@ -103,4 +136,5 @@ def _aspects(split: str, queries: Sequence[QueryRecord]) -> Iterator[tuple[Any, 
         for aspect in query.aspects:
             name = aspect_id(split, query.qid, aspect.k)
             weight = published_weight(aspect.weight, aspect.scale)
-            yield name, aspect.content, weight, aspect.passages, aspect.scale
+            own = (name, aspect.content, weight, aspect.passages, aspect.scale)
+            yield *own, aspect.subtopic, aspect.listed

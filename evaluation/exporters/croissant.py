@@ -33,6 +33,8 @@ ABOUT = {
         "weight": "raw weight",
         "supporting_docs": "ids of the passages that support it",
         "scale": "scale of the weight",
+        "subtopic": "name of the subtopic of imported judgments that it is",
+        "subtopic_docs": "ids that these list under it and nobody assigned; several may list one",
     },
     "documents": {
         "id": "passage id",
@@ -41,6 +43,13 @@ ABOUT = {
         "source_url": "address of its source",
         "fetched_on": "day on which its source was fetched",
     },
+    "machine_gold": {
+        "id": "id of the aspect",
+        "doc_id": "id of a passage that supports it, as no expert said",
+        "source": "who said so",
+        "round": "round of the debate",
+        "models": "models that said so",
+    },
 }
 
 # Layers whose licences a configuration's rows are of.
@@ -48,6 +57,7 @@ _LAYERS = {
     "examples": ("queries", "answers", "labels"),
     "aspects": ("aspects", "labels"),
     "documents": ("passages",),
+    "machine_gold": ("labels",),
 }
 
 

@@ -59,6 +59,7 @@ def find_faults(split: str, queries: Sequence[QueryRecord]) -> list[Fault]:
     """Every fault of one split that its records show by themselves, in the order of CHECKS."""
     labels = [(query, label) for query in queries for label in query.labels]
     aspects = [(query, aspect) for query in queries for aspect in query.aspects]
+    own = [each for each in aspects if not each[0].has_equal_subtopics]
     gold = {query.pk: {*query.gold_ids, *query.relevant} for query in queries}
 
     def at(query: QueryRecord, **more: Any) -> Place:
@@ -91,10 +92,14 @@ def find_faults(split: str, queries: Sequence[QueryRecord]) -> list[Fault]:
         "foreign_citations": at_passages(partial(_foreign_citations, known=_known(queries))),
         "uncarried_citations": at_passages(lambda q: q.lost_citations),
         "aspects_without_passages": [
-            at_aspect(q, each) for q, each in aspects if not each.passages
+            at_aspect(q, each) for q, each in aspects if not each.supporting
         ],
-        "empty_aspects": [at_aspect(q, each) for q, each in aspects if not each.content.strip()],
-        "unweighed_aspects": [at_aspect(q, each) for q, each in aspects if not each.weighed],
+        "empty_aspects": [at_aspect(q, a) for q, a in own if not a.content.strip()],
+        "unweighed_aspects": [at_aspect(q, a) for q, a in own if not a.weighed],
+        "equal_subtopics": [at_aspect(q, a) for q, a in aspects if q.has_equal_subtopics],
+        "several_subtopics": at_passages(
+            lambda q: sorted({pid for aspect in q.aspects for pid in aspect.listed})
+        ),
         "mixed_scales": [at(q) for q in queries if len({each.scale for each in q.aspects}) > 1],
         "queries_without_gold": [at(query) for query in queries if not query.gold_ids],
         "white_space_in_ids": [

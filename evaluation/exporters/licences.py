@@ -11,6 +11,50 @@ from corpus.importers.rows import LAYERS, LicenceRow
 from evaluation.exporters.files import write_jsonl
 from evaluation.exporters.names import one_line
 
+# Where the texts of usual licences stand, by their ids in SPDX's list.
+_CREATIVE_COMMONS = "https://creativecommons.org"
+LINKS = {
+    "CC0-1.0": f"{_CREATIVE_COMMONS}/publicdomain/zero/1.0/legalcode",
+    **{
+        f"CC-{kind}-4.0": f"{_CREATIVE_COMMONS}/licenses/{kind.lower()}/4.0/legalcode"
+        for kind in ("BY", "BY-SA", "BY-NC", "BY-ND", "BY-NC-SA", "BY-NC-ND")
+    },
+    "CC-BY-SA-3.0": f"{_CREATIVE_COMMONS}/licenses/by-sa/3.0/legalcode",
+    "MIT": "https://opensource.org/license/mit",
+    "Apache-2.0": "https://www.apache.org/licenses/LICENSE-2.0",
+    "ODC-By-1.0": "https://opendatacommons.org/licenses/by/1-0/",
+    "ODbL-1.0": "https://opendatacommons.org/licenses/odbl/1-0/",
+}
+_SPELT = re.compile(r"[\s_-]+")
+_ADDRESS_OF = {name.casefold(): address for name, address in LINKS.items()}
+# As hubs and people write some of them.
+_ALSO = {"cc0": "cc0-1.0", "odc-by": "odc-by-1.0", "odbl": "odbl-1.0", "mit-license": "mit"}
+
+
+def link_of(name: str) -> str:
+    """Where the text of a licence of this name stands, spelt as SPDX or with blanks; "" for most.
+
+    A name without its version leads nowhere, but for those that have one version alone.
+    """
+    spelt = _SPELT.sub("-", name.strip().casefold())
+    return _ADDRESS_OF.get(_ALSO.get(spelt, spelt), "")
+
+
+def named_only(licence: str, rows: Iterable[LicenceRow]) -> list[str]:
+    """The names, of the whole and of layers, whose text is not here, and whether a link is."""
+    named = [(one_line(licence), "", "")] if licence.strip() else []
+    named += [(one_line(row.name), row.url or "", row.text or "") for row in rows]
+    known = {_key(name) for name, _, text in named if text}
+    found: dict[str, str] = {}
+    for name, url, _ in named:
+        if _key(name) not in known:
+            found[name] = found.get(name) or url or link_of(name)
+    return [f"{name}: {address or 'no address'}" for name, address in sorted(found.items())]
+
+
+def _key(name: str) -> str:
+    return link_of(name) or name.casefold()
+
 
 def write_licences(folder: Path, rows: Sequence[LicenceRow]) -> None:
     """The folder's file of licences, if there are any."""
@@ -19,9 +63,9 @@ def write_licences(folder: Path, rows: Sequence[LicenceRow]) -> None:
 
 
 def stated(rows: Iterable[LicenceRow], splits: Sequence[str]) -> list[dict[str, Any]]:
-    """What is said of each licence: `name`, `url`, `attribution`, its `text` between `fence`s,
-    `of`, the layers with their splits, and `cells`, name and attribution as a table has them. Rows
-    that say the same are one.
+    """What is said of each licence: `name`, `url` (a usual one's own where none was stated),
+    `attribution`, its `text` between `fence`s, `of`, the layers with their splits, and `cells`,
+    name and attribution as a table has them. Rows that say the same are one.
     """
     layers: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for row in rows:
@@ -31,6 +75,7 @@ def stated(rows: Iterable[LicenceRow], splits: Sequence[str]) -> list[dict[str, 
         {
             "name": one_line(said[0]),
             **{name: value.strip("\n") for name, value in zip(FIELDS, said[1:], strict=True)},
+            "url": said[1] or link_of(said[0]),
             "fence": _fence(said[-1]),
             "cells": [one_line(each).replace("|", "\\|") for each in (said[0], said[2])],
             "of": _words(found, splits),

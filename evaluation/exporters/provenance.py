@@ -37,6 +37,7 @@ NUMBERS = frozenset(
         "rounds",
         "run",
         "scores",
+        "share",
         "threshold",
         "votes",
     }

@@ -61,12 +61,31 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineGold:
+    """A passage that machines or voters tie to one aspect of a query, and no expert assigned.
+
+    `models` are those that said so, where models did; `key` is that of the label of support.
+    """
+
+    passage: str
+    passage_pk: int
+    source: str
+    round: int | None = None
+    models: tuple[str, ...] = ()
+    key: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class AspectRecord:
     """One present aspect with its raw weight; `passages` support it, in the order of assignment.
 
+    `machine` is beside them, and part of no experts' file.
+
     The weight of the scale `shares` is in hundredths.
 
-    While nobody chose a weight, it is the middle of the scale and `weighed` false.
+    While nobody chose a weight, it is the middle of the scale and `weighed` false. `subtopic` is
+    the name in the imported judgments of what it is there, and `listed` the passages that these
+    list under it and that no expert assigned or refused: each may be listed under several.
     """
 
     k: int
@@ -75,6 +94,14 @@ class AspectRecord:
     scale: str
     passages: tuple[str, ...] = ()
     weighed: bool = True
+    subtopic: str = ""
+    listed: tuple[str, ...] = ()
+    machine: tuple[MachineGold, ...] = ()
+
+    @property
+    def supporting(self) -> tuple[str, ...]:
+        """Every passage that counts as support of it."""
+        return self.passages + self.listed
 
 
 @dataclass(frozen=True)
@@ -108,8 +135,21 @@ class QueryRecord:
 
     @cached_property
     def supporting(self) -> tuple[str, ...]:
-        """Passage ids that support any aspect, aspect by aspect, each once."""
-        return tuple(dict.fromkeys(pid for aspect in self.aspects for pid in aspect.passages))
+        """Passage ids that support any aspect, aspect by aspect, each once; listed ones last, so
+        that the numbers of the others in answers stay."""
+        assigned = [pid for aspect in self.aspects for pid in aspect.passages]
+        listed = [pid for aspect in self.aspects for pid in aspect.listed]
+        return tuple(dict.fromkeys(assigned + listed))
+
+    @property
+    def has_equal_subtopics(self) -> bool:
+        """Whether its aspects are subtopics as imported, none weighed: they weigh the same."""
+        return bool(self.aspects) and all(a.subtopic and not a.weighed for a in self.aspects)
+
+    @cached_property
+    def machine_gold(self) -> dict[str, MachineGold]:
+        """Machine gold of all aspects by passage id: each supports one alone."""
+        return {each.passage: each for aspect in self.aspects for each in aspect.machine}
 
     @property
     def gold_ids(self) -> tuple[str, ...]:
@@ -126,6 +166,8 @@ class ReleaseSchema:
     with_excluded: bool = False
     # Whether any weight is a share, which is published as a fraction.
     with_shares: bool = False
+    # Whether any aspect is a subtopic of imported judgments.
+    with_subtopics: bool = False
 
 
 def published_weight(weight: int, scale: str) -> float:

@@ -107,9 +107,22 @@ def _subtopics(queries: Sequence[QueryRecord]) -> Iterator[str]:
     for query in fitting(queries):
         accepted = set(query.accepted)
         for aspect in query.aspects:
-            for pid in aspect.passages:
+            for pid in aspect.supporting:
                 if pid in accepted and fits_trec(pid):
                     yield f"{query.qid} {aspect.k} {pid} 1"
+
+
+def write_imported_subtopics(path: Path, queries: Sequence[QueryRecord]) -> int:
+    """The labels of subtopics as they were imported, with grades, zeros and names; no file where
+    none were."""
+    lines = [
+        f"{query.qid} {name} {label.passage} {value}"
+        for query in fitting(queries)
+        for label in query.labels
+        for name, value in (label.subtopics or {}).items()
+        if fits_trec(label.passage) and fits_trec(name)
+    ]
+    return write_lines(path, lines) if lines else 0
 
 
 def write_qrels(path: Path, rows: Iterable[JudgmentRow]) -> int:

@@ -112,7 +112,7 @@ def _things(access: Access, words: str) -> Iterator[tuple[str, list[Found]]]:
         if sees(access, page):
             yield label, _named(url, things.all(), words, benchmark.slug)
     for kind in KINDS:
-        if kind.key and sees(access, kind.beside):
+        if kind.model.page_key and sees(access, kind.beside):
             yield kind.label, _runs(kind, benchmark, words)
     if access.is_admin:
         members = Membership.objects.filter(
@@ -129,13 +129,15 @@ def _named(url: str, rows: QuerySet[Any], words: str, slug: str) -> list[Found]:
 
 def _runs(kind: Kind, benchmark: Benchmark, words: str) -> list[Found]:
     """The newest runs of a kind with these words in their name; words of the kind itself count."""
-    rows = kind.model.objects.filter(**{kind.within: benchmark}).exclude(**{kind.name: None})
+    model = kind.model
+    rows = model.objects.filter(**{model.of_benchmark: benchmark}).exclude(**{kind.name: None})
     for word in words.split():
         if word.casefold() not in kind.label.casefold().split():
             rows = rows.filter(**{f"{kind.name}__icontains": word})
-    found = rows.order_by("-pk").values_list("pk", kind.key, kind.name)[:MOST]
+    found = rows.order_by("-pk").values_list("pk", model.page_key, kind.name)[:MOST]
     return [
-        (reverse(kind.page, args=[benchmark.slug, key]), name, f"{pk}") for pk, key, name in found
+        (reverse(model.page_route, args=[benchmark.slug, key]), name, f"{pk}")
+        for pk, key, name in found
     ]
 
 

@@ -12,7 +12,7 @@ from corpus.pools.services import MAX_DEPTH
 from evaluation.holes.debates import debate_holes
 from evaluation.holes.next_labels import MOST, as_table, next_labels, pool_next
 from evaluation.holes.tables import all_growth, aspect_tables
-from evaluation.holes.views import corrected_of, holes_leaderboard
+from evaluation.holes.views import VIEWS, corrected_of, holes_leaderboard, view_asked
 from evaluation.leaderboard import services as leaderboard
 from evaluation.leaderboard.api import sheet_of
 from evaluation.scores.services import enter_scored
@@ -58,12 +58,17 @@ class Holes(Route):
 
     pagination_class = None
 
-    @extend_schema(responses=ReportTableSerializer(many=True))
+    @extend_schema(
+        responses=ReportTableSerializer(many=True),
+        parameters=[
+            OpenApiParameter("view", str, enum=[str(each) for each in VIEWS], default=VIEWS[0])
+        ],
+    )
     def get(self, request: Request, slug: str) -> Response:
         access = enter_scored(self.person(), slug)
-        sheet = sheet_of(request, access)
-        board = leaderboard.as_table(holes_leaderboard(sheet))
-        found = [board, all_growth(sheet), *aspect_tables(sheet), *corrected_of(access)]
+        sheet, view = sheet_of(request, access), view_asked(request.query_params)
+        board = leaderboard.as_table(holes_leaderboard(sheet, view))
+        found = [board, all_growth(sheet, view), *aspect_tables(sheet), *corrected_of(access)]
         return Response(as_data(found))
 
 

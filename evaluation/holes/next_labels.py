@@ -16,11 +16,12 @@ from typing import Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Length
 
 from annotate.candidates.reading import proposals
 from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel, VotingPlan
+from annotate.workspace.inherited import listed_under
 from corpus.lists import unused_name
 from corpus.models import Benchmark, CorpusVersion, Pool, PoolEntry
 from debate.models import Debate, DebateStatus
@@ -60,8 +61,8 @@ class Costs:
     votes_usd: float | None
 
     def of(self, length: int) -> float | None:
-        """USD of a debate, with the votes on those that stay disputed; None where a part is
-        unknown."""
+        """USD of a debate, with the votes on those that stay disputed, as far as the plan says
+        what is paid; None where no debate has a price."""
         if self.usd_per_thousand is None:
             return None
         people = self.escalated * (self.votes_usd or 0.0)
@@ -71,11 +72,12 @@ class Costs:
 def chances(benchmark: Benchmark) -> list[float]:
     """By RANKS (and beyond), the share of judged proposals that support their aspect.
 
-    (yes + 1) / (judged + 2): a half where nobody judged any.
+    (yes + 1) / (judged + 2): a half where nobody judged any; the practice model judges nothing.
     """
     counts = [[0, 0] for _ in range(len(RANKS) + 1)]
     own = {"aspect__query": OuterRef("query"), "aspect__k": OuterRef("aspect")}
-    judged = SupportLabel.objects.standing().filter(passage=OuterRef("passage"), **own)
+    judged = SupportLabel.objects.standing().filter(practice=False, **own)
+    judged = judged.filter(passage=OuterRef("passage"))
     for label in (0, 1):
         rows = proposals(benchmark).filter(Exists(judged.filter(label=label)))
         for systems in rows.values_list("systems", flat=True).iterator(chunk_size=2_000):
@@ -84,10 +86,12 @@ def chances(benchmark: Benchmark) -> list[float]:
 
 
 def costs(benchmark: Benchmark) -> Costs:
-    """From the latest debates on aspects that are over; people's from the voting plan."""
+    """From the latest debates on aspects that are over, by models that are no practice; people's
+    from the voting plan."""
     plan = VotingPlan.objects.current(benchmark)
     pay = plan.pay(VOTES)
     ended = Debate.objects.filter(run__benchmark=benchmark, aspect__isnull=False)
+    ended = ended.filter(run__practice=False)
     ended = ended.filter(status__in=(DebateStatus.AGREED, DebateStatus.ESCALATED))
     rows = list(
         ended.order_by("-pk").values_list("pk", "status", Length("passage__text"))[:_SAMPLE]
@@ -185,11 +189,13 @@ def pool_next(*, benchmark: Benchmark, count: int, name: str = "", actor: User |
 
 def as_table(chosen: Sequence[NextLabel]) -> ReportTable:
     """The labels as a table, the best first."""
-    known = all(each.usd is not None for each in chosen)
+    gain, usd = sum(each.gain for each in chosen), [each.usd for each in chosen if each.usd]
+    known = len(usd) == len(chosen)
+    price = f" for {sum(usd):,.2f} USD" if known else ""
     return ReportTable(
         name="next-labels",
         title=f"The next {len(chosen):,} labels",
-        header=("Aspect", "What it says", "Passage", "Chance", "Gain", "Cost"),
+        header=("Aspect", "What it says", "Passage", "Chance", "Gain", "Cost", "Gain per dollar"),
         rows=tuple(
             (
                 text(each.aspect.aspect_id),
@@ -198,6 +204,7 @@ def as_table(chosen: Sequence[NextLabel]) -> ReportTable:
                 Cell(each.chance, "coefficient"),
                 Cell(each.gain, "coefficient"),
                 Cell(each.usd, "usd"),
+                Cell(each.gain / each.usd if each.usd else None, "coefficient"),
             )
             for each in chosen
         ),
@@ -206,9 +213,10 @@ def as_table(chosen: Sequence[NextLabel]) -> ReportTable:
             "query, halved for each passage that supports it already.",
             "In the order of gain per dollar."
             if known
-            else "In the order of gain: no debate on aspects has a known price yet.",
+            else "In the order of gain: no debate on aspects has a known price above 0 yet.",
         ),
         empty="Every proposal was judged. Build a pool for aspects without gold.",
+        summary=f"Together a gain of {gain:.3f}{price}." if chosen else "",
     )
 
 
@@ -229,14 +237,15 @@ def open_proposals(benchmark: Benchmark) -> QuerySet[PoolEntry]:
 
 def _have(benchmark: Benchmark) -> Mapping[int, int]:
     """Passages that support each aspect, of experts and machine gold."""
-    counts: dict[int, int] = defaultdict(int)
-    gold = GoldPassage.objects.standing().filter(query__domain__benchmark=benchmark)
+    here = Q(query__domain__benchmark=benchmark)
+    found = listed_under(here)
     machine = SupportLabel.objects.in_benchmark(benchmark)
-    machine = machine.machine_gold(unconfirmed(benchmark).support).filter(practice=False)
-    for rows in (gold, machine):
-        for aspect in rows.values_list("aspect", flat=True):
-            counts[aspect] += 1
-    return counts
+    doubtful = unconfirmed(benchmark)
+    machine = machine.machine_gold(doubtful.support, doubtful.labels).filter(practice=False)
+    for rows in (GoldPassage.objects.standing().filter(here), machine):
+        for aspect, passage in rows.values_list("aspect", "passage"):
+            found[aspect].add(passage)
+    return {aspect: len(passages) for aspect, passages in found.items()}
 
 
 def _shares(aspects: Mapping[Key, Aspect]) -> dict[Key, float]:

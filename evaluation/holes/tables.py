@@ -8,6 +8,7 @@ from django.urls import reverse
 from corpus.models import Benchmark, Query
 from evaluation.scores.aspects import METRICS as ASPECT_METRICS
 from evaluation.scores.models import ScoreSheet
+from evaluation.scores.services import GoldView
 from kit.lists.report_tables import Cell, ReportTable, text
 
 # Of each domain so many aspects are shown.
@@ -43,9 +44,14 @@ def growth_table(name: str, found: dict[str, Any]) -> ReportTable:
     return ReportTable(f"growth-{name}", f"Growth in {name}", tuple(header), tuple(rows), notes)
 
 
-def all_growth(sheet: ScoreSheet) -> ReportTable:
+def holes_in(sheet: ScoreSheet, view: str = GoldView.REFINED) -> dict[str, dict[str, Any]]:
+    """Holes by domain, of the refined gold or, where there is machine gold, of that view."""
+    return {name: found.get(view, found) for name, found in sheet.holes.items()}
+
+
+def all_growth(sheet: ScoreSheet, view: str = GoldView.REFINED) -> ReportTable:
     """The domains' tables one under the other, for CSV and API."""
-    tables = [(name, growth_table(name, found)) for name, found in sheet.holes.items()]
+    tables = [(name, growth_table(name, found)) for name, found in holes_in(sheet, view).items()]
     header: list[str] = []
     for _, table in tables:
         header += [head for head in table.header if head not in header]

@@ -1,7 +1,7 @@
 """Holes: how many each system finds, how the find grows, and debating what is not judged yet."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django import forms
@@ -18,12 +18,12 @@ from debate.audits.correcting import corrected_holes
 from debate.models import RunKind
 from evaluation.holes.debates import debate_holes
 from evaluation.holes.next_labels import MOST, as_table, next_labels, pool_next
-from evaluation.holes.tables import all_growth, aspect_tables, growth_table
-from evaluation.leaderboard.services import Leaderboard, Line, leaderboard_of
+from evaluation.holes.tables import all_growth, aspect_tables, growth_table, holes_in
+from evaluation.leaderboard.services import WORDS, Leaderboard, Line, leaderboard_of
 from evaluation.leaderboard.views import sheet_context, version_of
 from evaluation.scores import sheets
 from evaluation.scores.models import ScoreSheet
-from evaluation.scores.services import GoldView, enter_scored
+from evaluation.scores.services import GoldView, enter_scored, held_view
 from kit import htmx
 from kit.charts.drawing import Drawing
 from kit.charts.plots import Square, decimals, growth, heat_map
@@ -33,10 +33,19 @@ from kit.lists.report_tables import ReportTable
 from llm import endpoints
 from llm.ledger.accounts import budget_field, endpoint_field
 
+# Of these golds holes are counted.
+VIEWS: Final = (GoldView.REFINED, GoldView.MACHINE)
 
-def holes_leaderboard(sheet: ScoreSheet) -> Leaderboard:
+
+def view_asked(given: Mapping[str, str]) -> str:
+    """The gold of an address, the refined one where it names none of VIEWS."""
+    view = given.get("view", "")
+    return view if view in VIEWS else str(GoldView.REFINED)
+
+
+def holes_leaderboard(sheet: ScoreSheet, view: str) -> Leaderboard:
     """Hole@10 of every system in every domain."""
-    return leaderboard_of(sheet, metric="hole@10", view=GoldView.REFINED)
+    return leaderboard_of(sheet, metric="hole@10", view=view)
 
 
 def heat_of(slug: str, board: Leaderboard, own: Mapping[str, Any]) -> Drawing | None:
@@ -62,7 +71,7 @@ def heat_of(slug: str, board: Leaderboard, own: Mapping[str, Any]) -> Drawing | 
     )
 
 
-def domains_of(sheet: ScoreSheet) -> list[dict[str, Any]]:
+def domains_of(sheet: ScoreSheet, view: str = GoldView.REFINED) -> list[dict[str, Any]]:
     """Every domain that has systems, with its drawing: None where no system found any hole."""
     return [
         {
@@ -77,7 +86,7 @@ def domains_of(sheet: ScoreSheet) -> list[dict[str, Any]]:
             ),
             "growth": growth_table(name, found),
         }
-        for place, (name, found) in enumerate(sheet.holes.items())
+        for place, (name, found) in enumerate(holes_in(sheet, view).items())
     ]
 
 
@@ -133,7 +142,7 @@ def holes_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
         messages.warning(request, "Nothing was scored yet.")
         asked = f"?{request.GET.urlencode()}" if request.GET else ""
         return htmx.redirect(request, reverse("holes", args=[slug]) + asked)
-    table = all_growth(sheet)
+    table = all_growth(sheet, view_asked(request.GET))
     return table_response(f"{slug}-holes.csv", table)
 
 
@@ -188,16 +197,22 @@ def holes_debate(request: HttpRequest, slug: str) -> HttpResponse:
 def _context(request: HttpRequest, access: Access, form: HoleDebateForm | None) -> dict[str, Any]:
     context = sheet_context(access, version_of(request, access))
     sheet = context["sheet"]
-    board = holes_leaderboard(sheet) if sheet else None
-    version = context["version"]
-    own = {"version": version.pk} if version else {}
+    view, version = view_asked(request.GET), context["version"]
+    board = holes_leaderboard(sheet, view) if sheet else None
+    own: dict[str, Any] = {"version": version.pk} if version else {}
+    own |= {"view": view} if view != GoldView.REFINED else {}
     return context | {
         "board": board,
-        # What links name of the version that is shown.
+        "view": own.get("view", ""),
+        # A choice where there is machine gold.
+        "views": [(str(each), WORDS[each]) for each in VIEWS]
+        if sheet and held_view(sheet, GoldView.MACHINE) == GoldView.MACHINE
+        else [],
+        # What links name of the version and gold that are shown.
         "of_version": f"?{urlencode(own)}" if own else "",
         "of_board": urlencode({"metric": "hole@10", **own}),
         "chart": heat_of(access.benchmark.slug, board, own) if board else None,
-        "domains": domains_of(sheet) if sheet else [],
+        "domains": domains_of(sheet, view) if sheet else [],
         "aspect_tables": aspect_tables(sheet) if sheet else [],
         "corrected": corrected_of(access),
         "form": form,

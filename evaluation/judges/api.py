@@ -47,7 +47,9 @@ class JudgeCards(ViewSetMixin, Route):
 
     @extend_schema(
         parameters=[
-            OpenApiParameter("judge", str, description="Name of a judge, or a debate run's number"),
+            OpenApiParameter(
+                "judge", str, description="Name of a judge or grader, or a debate run's number"
+            ),
             OpenApiParameter("shape", str, enum=list(SHAPES)),
         ],
         responses={(200, "text/plain"): OpenApiTypes.STR},

@@ -1,53 +1,63 @@
-"""Do judges order systems alike, and does an order rest on systems that share a model family?"""
+"""What judges give systems, query by query, and whether they order them alike."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-from django.urls import reverse
-
 from corpus.computing.config import QUERIES
-from corpus.models import Benchmark, CorpusVersion, PoolEntry, Query, RetrievalRun
+from corpus.models import Benchmark, Query
 from evaluation.agents.models import JudgeRun
 from evaluation.agents.reading import all_judges, verdicts_by
 from evaluation.agents.trust.people import answer_key, grades_of, points_of
+from evaluation.judges.families import family_of
 from evaluation.judges.protocol.autojudge import ALL, Score, means_of
 from evaluation.judges.protocol.meta import Agreement, agreement
-from evaluation.leaderboard.noise import cases_of, mean_of
-from evaluation.metrics.case import Case
-from evaluation.metrics.names import read_metric
-from evaluation.metrics.standings import kendall_tau, ranks_of
 from evaluation.rag.models import GradeRun
-from evaluation.releases.families import (
-    DECIDED_ON,
-    DECIDING,
-    LABELS,
-    RETRIEVING,
-    family_of,
-    shared_families,
-)
-from evaluation.scores.models import NoiseCheck
-from evaluation.scores.services import GoldView
+from evaluation.rag.protocol.answering import Harness
+from evaluation.support.models import SetKind, SupportSet
+from evaluation.support.reading import read, read_judges, supports
 from kit.lists.report_tables import Cell, ReportTable, text
 from kit.runs.models import RunStatus
 
-METRIC: Final = "nDCG@10"
 PEOPLE: Final = "people"
+# By system and query what was given, repetitions side by side.
+Values: TypeAlias = dict[str, dict[int, list[float]]]
+Families: TypeAlias = dict[str, frozenset[str]]
 # A retrieval run or a query source, by key.
 _Made: TypeAlias = tuple[str, int | None]
 
 
 @dataclass(frozen=True)
+class Marks:
+    """What one judge (or people, whose family is empty) gives systems: by measure, the first of
+    which orders them; its own family, those of the models in each system, and the scale, of which
+    two are never in one mean."""
+
+    judge: str
+    family: str
+    families: Mapping[str, frozenset[str]]
+    measures: Mapping[str, Values]
+    scale: str = ""
+
+    @property
+    def order(self) -> "Order":
+        """Systems by the mean over queries of the first measure."""
+        values = next(iter(self.measures.values()))
+        means = {name: _mean(map(_mean, each.values())) for name, each in values.items() if each}
+        return Order(self.judge, means, self.family, self.families, self.scale)
+
+
+@dataclass(frozen=True)
 class Order:
-    """What one judge (or people) gives systems on average; its own family, and those of the models
-    in each system."""
+    """What one judge (or people) gives systems on average; its own family, those of the models
+    in each system, and its scale."""
 
     name: str
     means: Mapping[str, float]
     family: str
     families: Mapping[str, frozenset[str]]
+    scale: str = ""
 
 
 def judges_of(benchmark: Benchmark) -> list[JudgeRun]:
@@ -55,30 +65,40 @@ def judges_of(benchmark: Benchmark) -> list[JudgeRun]:
     return [each for each in all_judges(benchmark) if not each.config.get("swapped")]
 
 
+def marks_of(benchmark: Benchmark) -> dict[str, list[Marks]]:
+    """By what is judged: agent runs, sources of generated answers, those of one harness and number
+    of passages together, and answers by the support of what they cite."""
+    behind = retrieving_families(benchmark)
+    found = {
+        "agents": _of_agents(benchmark, behind),
+        **_of_answers(benchmark, behind),
+        **_of_citations(benchmark, behind),
+    }
+    return {what: marks for what, marks in found.items() if marks}
+
+
 def orders_of(benchmark: Benchmark) -> dict[str, list[Order]]:
-    """By what is ranked: agent runs by quality, and sources of generated answers by grade, those of
-    one harness and number of passages together."""
-    return {"agents": _of_agents(benchmark), **_of_answers(benchmark)}
+    """The same as orders: agent runs by quality, generated answers by grade, what they cite by
+    precision."""
+    return {what: [each.order for each in marks] for what, marks in marks_of(benchmark).items()}
 
 
 def scores_of(benchmark: Benchmark) -> dict[str, list[Score]]:
-    """By judge of agents' answers: its quality and completeness by run and topic, repetitions and
-    rounds averaged; a run's name has no blanks."""
-    items = _items(benchmark)
+    """By judge: its measures by run and topic, repetitions and rounds averaged; a run's name has no
+    blanks. Judges of agents first, the newest of each kind before others."""
     topics = {query: topic for topic, query in topics_of(benchmark).items()}
     found: dict[str, list[Score]] = {}
-    for judge in judges_of(benchmark):
-        values: dict[tuple[str, str, str], list[float]] = {}
-        for (item, _), rows in verdicts_by(judge).items():
-            run, query = items[item]
-            topic = topics[query]
-            for row in rows:
-                for name in ("quality", "completeness"):
-                    if (value := getattr(row, name)) is not None:
-                        values.setdefault((_joined(run), topic, name), []).append(value)
-        found[judge.judge] = [
-            Score(*key, sum(each) / len(each)) for key, each in sorted(values.items())
-        ]
+    for each in (each for marks in marks_of(benchmark).values() for each in marks if each.family):
+        scores = {
+            (_joined(system), topics[query], name): _mean(given)
+            for name, values in each.measures.items()
+            for system, queries in values.items()
+            for query, given in queries.items()
+            if query in topics
+        }
+        found.setdefault(each.judge, []).extend(
+            Score(*key, value) for key, value in sorted(scores.items())
+        )
     return found
 
 
@@ -103,9 +123,10 @@ def meta_table(orders: Mapping[str, Sequence[Order]]) -> ReportTable:
         *("systems of other families", "Kendall without"),
     )
     notes = (
-        "Agent runs by mean quality, systems of generated answers by mean grade. Kendall: tau-b; "
-        "tau-AP, where the top counts most, with ties and in both directions. Without: systems "
-        "are left out that have a model of a judge’s own family.",
+        "Agent runs by mean quality, systems of generated answers by mean grade, what they cite by "
+        "precision; means over queries. Kendall: tau-b; tau-AP, where the top counts most, with "
+        "ties and in both directions. Without: systems are left out that have a model of a judge’s "
+        "own family.",
     )
     return ReportTable("meta", "Do judges order systems alike?", header, tuple(rows), notes)
 
@@ -123,165 +144,110 @@ def compared(scores: Sequence[Score], truth: Mapping[str, Sequence[Score]]) -> R
     return ReportTable("compared", "A leaderboard from elsewhere", header, tuple(rows))
 
 
-def families_table(benchmark: Benchmark) -> ReportTable:
-    """Families that both decide and are decided on."""
-    does = (*DECIDING, *DECIDED_ON)
-    rows = tuple(
-        (text(family), *(text(", ".join(found.get(name, ())) or "–") for name in does))
-        for family, found in shared_families(benchmark).items()
-    )
-    notes = (
-        "A model may favour what a model of its family wrote, ranked first or searched for. A "
-        "family is the first word of a model’s name; practice models are left out.",
-    )
-    return ReportTable("families", "Shared model families", ("family", *does), rows, notes)
-
-
-def without_family(benchmark: Benchmark) -> ReportTable:
-    """Systems by nDCG@10 with and without those whose reranker or expander, or that of any part of
-    theirs, is of a family that gives labels: without them, and without the holes that only they
-    brought into a pool."""
-    labelling = {
-        family
-        for family, does in shared_families(benchmark).items()
-        if LABELS in does and set(RETRIEVING) & set(does)
-    }
-    related = {run for run, behind in _families(benchmark).items() if behind & labelling}
-    version = CorpusVersion.objects.current(benchmark)
-    key = version.key if version else None
-    runs = list(RetrievalRun.objects.filter(benchmark=benchmark, corpus_version=key).order_by("pk"))
-    gone = [run for run in runs if run.pk in related]
-    rows: list[tuple[Cell, ...]] = []
-    tau = None
-    if gone and len(runs) - len(gone) > 1:
-        before, after = _ranked_twice(benchmark, key, runs, {run.pk for run in gone})
-        ranks = [ranks_of(np.array(list(side.values()))).tolist() for side in (before, after)]
-        places = [dict(zip(side, each, strict=True)) for side, each in
-                  zip((before, after), ranks, strict=True)]  # fmt: skip
-        shared = list(after)
-        both = [np.array([[side[pk] for pk in shared]]) for side in (before, after)]
-        tau = float(kendall_tau(*both)[0])
-        for run in sorted(runs, key=lambda each: places[0].get(each.pk, len(runs))):
-            if run.pk in before:
-                url = reverse("leaderboard-run", args=[benchmark.slug, run.pk])
-                rows.append(
-                    (
-                        text(run.name, url),
-                        text("yes" if run.pk in related else ""),
-                        *(Cell(side.get(run.pk), "coefficient") for side in (before, after)),
-                        *(Cell(side.get(run.pk)) for side in places),
-                    )
-                )
-    told = "–" if tau is None or np.isnan(tau) else f"{tau:.3f}"
-    notes = (
-        f"{METRIC}, refined gold. Without: systems of these families are left out, and so are "
-        "holes that no other system brought into a pool. Kendall’s tau between both orders, over "
-        f"the systems that stay: {told}.",
-    )
-    header = ("system", "shares a family", "with", "without", "rank with", "rank without")
-    title = "Ranking with and without systems of the labelling families"
-    return ReportTable("without", title, header, tuple(rows), notes)
-
-
-def _ranked_twice(
-    benchmark: Benchmark, version: int | None, runs: Sequence[RetrievalRun], gone: set[int]
-) -> tuple[dict[int, float], dict[int, float]]:
-    """Means of systems that rank every domain: as scored, and without what is gone."""
-    metric = read_metric(METRIC)
-    check = NoiseCheck(
-        benchmark=benchmark, corpus_version_id=version, metric=METRIC, view=GoldView.REFINED
-    )
-    found = cases_of(check, runs)
-    names = {run.name for run in runs if run.pk in gone}
-    before: dict[int, list[float]] = {}
-    after: dict[int, list[float]] = {}
-    for domain, cases in found.items():
-        brought = _brought(domain.pk)
-        for pk, case in cases.items():
-            label = case.gold.label
-            own = np.array(
-                [
-                    bool(systems := brought.get((case.gold.qids[query], pid), set()))
-                    and systems <= names
-                    for query, pid in zip(case.gold.query.tolist(), case.gold.pids, strict=True)
-                ],
-                dtype=np.bool_,
-            )
-            hole = case.gold.hole if case.gold.hole is not None else np.zeros(len(label), np.bool_)
-            left: Case = case.with_labels(np.where(own & hole, 0, label))
-            before.setdefault(pk, []).append(mean_of(metric, case) or 0.0)
-            if pk not in gone:
-                after.setdefault(pk, []).append(mean_of(metric, left) or 0.0)
-    whole = len(found)
-    return tuple(  # type: ignore[return-value]
-        {pk: sum(each) / whole for pk, each in side.items() if len(each) == whole}
-        for side in (before, after)
-    )
-
-
-def _brought(domain: int) -> dict[tuple[str, str], set[str]]:
-    """The systems that proposed each pair, over all pools."""
-    found: dict[tuple[str, str], set[str]] = {}
-    rows = PoolEntry.objects.filter(query__domain=domain).order_by("pk")
-    for qid, pid, systems in rows.values_list("query__qid", "passage__pid", "systems").iterator():
-        found.setdefault((qid, pid), set()).update(each["system"] for each in systems)
-    return found
-
-
-def _of_agents(benchmark: Benchmark) -> list[Order]:
+def _of_agents(benchmark: Benchmark, behind: Mapping[int | None, frozenset[str]]) -> list[Marks]:
     runs = {run.name: run for run in benchmark.agent_runs.order_by("pk")}
-    retrieving = _families(benchmark)
     families = {
-        name: frozenset({family_of(run.model)} | retrieving.get(run.retrieval_run_id, frozenset()))
+        name: frozenset({family_of(run.model)} | behind.get(run.retrieval_run_id, frozenset()))
         for name, run in runs.items()
     }
-    items = {item: run for item, (run, _) in _items(benchmark).items()}
+    items = _items(benchmark)
     found = []
     for judge in judges_of(benchmark):
-        by_run: dict[str, list[float]] = {}
+        measures: dict[str, Values] = {"quality": {}, "completeness": {}}
         for (item, _), rows in verdicts_by(judge).items():
-            marks = [row.quality for row in rows if row.quality is not None]
-            by_run.setdefault(items[item], []).extend(marks)
-        found.append(Order(judge.judge, _means(by_run), family_of(judge.model), families))
-    people: dict[str, list[float]] = {}
+            for name, values in measures.items():
+                given = [mark for row in rows if (mark := getattr(row, name)) is not None]
+                _add(values, *items[item], given)
+        found.append(Marks(judge.judge, family_of(judge.model), families, measures, judge.mode))
+    people: Values = {}
     for grade in grades_of(benchmark):
         item = answer_key(grade.answer.origin)[0]
         if item in items:
-            people.setdefault(items[item], []).append(points_of(grade)["quality"])
-    return [*found, *([Order(PEOPLE, _means(people), "", families)] if people else [])]
+            _add(people, *items[item], [points_of(grade)["quality"]])
+    return [*found, *([Marks(PEOPLE, "", families, {"quality": people})] if people else [])]
 
 
-def _of_answers(benchmark: Benchmark) -> dict[str, list[Order]]:
-    retrieving = _families(benchmark)
-    by_grader: dict[str, dict[str, dict[str, list[float]]]] = {}
-    model: dict[str, str] = {}
-    families: dict[str, frozenset[str]] = {}
-    # One model with two prompts or temperatures is two generators.
-    generators: dict[tuple[str, str], dict[Any, str]] = {}
-    rows = GradeRun.objects.filter(benchmark=benchmark, status=RunStatus.DONE).order_by("pk")
-    for grading in rows.select_related("rag_run").prefetch_related("rag_run__sources"):
+def _of_answers(
+    benchmark: Benchmark, behind: Mapping[int | None, frozenset[str]]
+) -> dict[str, list[Marks]]:
+    rows = GradeRun.objects.filter(GradeRun.plain(), benchmark=benchmark, status=RunStatus.DONE)
+    rows = rows.select_related("rag_run").prefetch_related("rag_run__sources").order_by("pk")
+    # One model with two prompts or depths is two generators.
+    generators: dict[str, dict[Any, str]] = {}
+    found: dict[str, dict[str, Marks]] = {}
+    families: Families = {}
+    for grading in rows:
         run = grading.rag_run
-        what = f"answers, {run.harness}, {run.k} passages"
-        told = generators.setdefault((what, run.model), {})
+        told = generators.setdefault(run.model, {})
         who = told.setdefault(run.generator, f"{run.model} ({run.name})" if told else run.model)
+        measure = "correct" if run.harness == Harness.SHORT else "covered"
+        marks = found.setdefault(f"answers, {run.harness}, {run.k} passages", {}).setdefault(
+            grading.grader, Marks(grading.grader, family_of(grading.model), families, {measure: {}})
+        )
         for source in run.sources.all():
             name = f"{who}, {source.name}"
-            families[name] = frozenset({family_of(run.model)}) | retrieving.get(
+            families[name] = frozenset({family_of(run.model)}) | behind.get(
                 source.retrieval_run_id, frozenset()
             )
-            values = [each for each in grading.sheet.get(str(source.pk), ()) if each is not None]
-            by_grader.setdefault(what, {}).setdefault(grading.grader, {})[name] = values
-            model[grading.grader] = grading.model
-    return {
-        what: [
-            Order(name, _means(values), family_of(model[name]), families)
-            for name, values in graders.items()
-        ]
-        for what, graders in by_grader.items()
-    }
+            given = zip(
+                source.sheet["queries"], grading.sheet.get(str(source.pk), ()), strict=False
+            )
+            # A newer grading of the same takes the place of an older one.
+            marks.measures[measure][name] = {
+                query: [value] for query, value in given if value is not None
+            }
+    return {what: list(reversed(marks.values())) for what, marks in found.items()}
 
 
-def _families(benchmark: Benchmark) -> dict[int | None, frozenset[str]]:
+def _of_citations(
+    benchmark: Benchmark, behind: Mapping[int | None, frozenset[str]]
+) -> dict[str, list[Marks]]:
+    found: dict[str, dict[str, Marks]] = {}
+    families: Families = {}
+    sets = benchmark.support_sets.filter(is_split=True).order_by("pk")
+    for of in sets.select_related("agent_run", "rag_run"):
+        if not read_judges(of):
+            continue
+        seen, known = read(of), _families_in(of, behind)
+        what = f"citations, {of.per_sentence} a sentence" if of.per_sentence else "citations"
+        for judge, run in seen.judges.items():
+            marks = found.setdefault(what, {}).setdefault(
+                judge, Marks(judge, family_of(run.model), families, {"precision": {}})
+            )
+            for system, queries in supports(seen, judge).items():
+                name = system if system.startswith(of.name) else f"{of.name}, {system}"
+                families[name] = known.get(system, known.get("", frozenset()))
+                given = {
+                    query: [each.precision for each in answers if each.precision is not None]
+                    for query, answers in queries.items()
+                }
+                marks.measures["precision"][name] = {q: each for q, each in given.items() if each}
+    return {what: list(reversed(marks.values())) for what, marks in found.items()}
+
+
+def _families_in(
+    of: SupportSet, behind: Mapping[int | None, frozenset[str]]
+) -> dict[str, frozenset[str]]:
+    """Of the systems of a set, by name; of those that are not named there what stands at the empty
+    name. Of answers that were written elsewhere nobody knows it."""
+    if of.kind == SetKind.AGENT and of.agent_run is not None:
+        run = of.agent_run
+        return {
+            "": frozenset({family_of(run.model)}) | behind.get(run.retrieval_run_id, frozenset())
+        }
+    if of.kind == SetKind.RAG and of.rag_run is not None:
+        own = frozenset({family_of(of.rag_run.model)})
+        rows = of.rag_run.sources.values_list("name", "retrieval_run")
+        return {name: own | behind.get(key, frozenset()) for name, key in rows}
+    return {}
+
+
+def _add(values: Values, system: str, query: int, given: Sequence[float]) -> None:
+    if given:
+        values.setdefault(system, {}).setdefault(query, []).extend(given)
+
+
+def retrieving_families(benchmark: Benchmark) -> dict[int | None, frozenset[str]]:
     """The families of the rerankers and expanders behind each retrieval run that was made here:
     its own, and those of the runs and query sources that it was made from."""
     made: dict[_Made, tuple[str, list[_Made]]] = {}
@@ -324,8 +290,9 @@ def _joined(name: str) -> str:
     return "_".join(name.split())
 
 
-def _means(values: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    return {name: sum(each) / len(each) for name, each in values.items() if each}
+def _mean(values: Iterable[float]) -> float:
+    given = list(values)
+    return sum(given) / len(given)
 
 
 def _boards(scores: Sequence[Score]) -> dict[str, dict[str, float]]:

@@ -1,6 +1,7 @@
 """Screens of judges: their cards, how alike they order systems, and TREC AutoJudge's files."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,10 +12,12 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from corpus.access import Access, enter_unblinded
 from corpus.models import Role
-from evaluation.judges.cards import Card, cards_of, table_of
+from evaluation.judges.card import Card, table_of
+from evaluation.judges.cards import cards_of
 from evaluation.judges.exchange import KINDS, MOST_BYTES, NUGGETS, compared_file, written
-from evaluation.judges.orders import families_table, meta_table, orders_of, without_family
+from evaluation.judges.orders import meta_table, orders_of
 from evaluation.judges.protocol.autojudge import JSONL, SHAPES
+from evaluation.judges.related import by_others, families_table, judged_twice, without_family
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import named_table_response
@@ -68,13 +71,21 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
         "access": access,
         "form": form,
         "beside": beside,
-        "cards": [(card, table_of(card)) for card in cards],
+        "cards": [(card, table_of(card), _files(slug, card)) for card in cards],
         "sheets": orders(access, with_ranking=bool(request.GET.get("rank"))),
         "is_ranked": bool(request.GET.get("rank")),
         "files": [(_WORDS[kind], reverse("judges-file", args=[slug, kind])) for kind in KINDS],
     }
     show = htmx.invalid if form.errors else htmx.render
     return show(request, "evaluation/judges/judges.html", context)
+
+
+def _files(slug: str, card: Card) -> list[tuple[str, str]]:
+    """What there is of a judge as a file, with its address."""
+    return [
+        (_WORDS[kind], f"{reverse('judges-file', args=[slug, kind])}?{urlencode({'judge': judge})}")
+        for kind, judge in card.files
+    ]
 
 
 @require_GET
@@ -111,7 +122,9 @@ def file_response(access: Access, kind: str, judge: str, shape: str) -> HttpResp
 def orders(access: Access, *, with_ranking: bool) -> list[ReportTable]:
     """What is said of judges together; those tables that have a row."""
     benchmark = access.benchmark
-    found = [meta_table(orders_of(benchmark)), families_table(benchmark)]
+    known = orders_of(benchmark)
+    found = [meta_table(known), families_table(benchmark)]
+    found.append(by_others(judged_twice(benchmark, known)))
     if with_ranking:
         found.append(without_family(benchmark))
     return [each for each in found if each.rows]

@@ -42,13 +42,16 @@ class Rate:
 
 
 def group_of(label: int, source: str, round: int | None, provenance: Mapping[str, Any]) -> Group:
-    """A label's group; sureness from a probability (LARA) or a judge's grades (0 to 3)."""
+    """A label's group; sureness from a probability (LARA), a judge's grades (0 to 3), or how many
+    of several votes gave the label. What agents agree on is as sure as its round."""
     sureness = ""
     if (probability := provenance.get("probability")) is not None:
         sure = max(probability, 1 - probability)
         sureness = "sure" if sure >= 0.9 else "fairly sure" if sure >= 0.75 else "unsure"
     elif scores := provenance.get("scores"):
         sureness = f"grade {np.mean(scores):.0f}"
+    elif (share := provenance.get("share")) is not None:
+        sureness = f"{share:.0%} of votes"
     return Group(source, label > 0, round or 0, sureness)
 
 

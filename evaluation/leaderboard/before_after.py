@@ -18,7 +18,7 @@ from evaluation.metrics.run import Floats
 from evaluation.metrics.standings import Interval, Standing, paired_gains, rank_shifts
 from evaluation.scores.models import DomainScore, ScoreSheet
 from evaluation.scores.reading import SEED
-from evaluation.scores.services import GoldView
+from evaluation.scores.services import GoldView, held_view
 from evaluation.scores.sheets import known_profile, lacks, latest, metric_name, request_sheet
 from kit.errors import Refused
 from kit.lists.report_tables import Cell, ReportTable, measured, text
@@ -220,7 +220,8 @@ def _scores(side: Side, metric: str) -> "pd.DataFrame":
     if side.sheet is None:
         raise Refused(f"The runs of “{side.version.name}” were not scored yet.")
     metric = held_metric(side.sheet, metric)
-    rows = DomainScore.objects.filter(sheet=side.sheet, view=side.view)
+    view = held_view(side.sheet, side.view)
+    rows = DomainScore.objects.filter(sheet=side.sheet, view=view)
     found: dict[str, dict[tuple[str, str], float | None]] = {}
     for row in rows.select_related("domain", "run").order_by("domain__name", "run"):
         keys = [(row.domain.name, qid) for qid in row.qids]

@@ -8,7 +8,7 @@ from corpus.versions.crosswalk import excluded_in
 from corpus.versions.services import stored
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of
-from evaluation.scores.services import GoldView
+from evaluation.scores.services import GoldView, labels_in
 
 MAX_DEPTH = 100
 
@@ -18,7 +18,7 @@ def drill(run: RetrievalRun, query: Query, view: GoldView, *, depth: int) -> dic
 
     `places` are the first rows of the list, `missing` the gold that is not among them, `aspects`
     (number, content, weight, whether the list covers it); `covered` counts these. A row without a
-    label is unjudged, one without a rank was not returned.
+    label is unjudged, one without a rank was not returned; of machine gold `machine` is its source.
     """
     version = stored(query.domain.benchmark, run.corpus_version_id)
     shown = view_of(query.domain.benchmark, version, shown_only=True)
@@ -27,18 +27,19 @@ def drill(run: RetrievalRun, query: Query, view: GoldView, *, depth: int) -> dic
     ranking = Ranking(row.pids, row.scores) if row else Ranking(())
     excluded = excluded_in(version, [query]).get(query.pk, set()) if version else set()
     listed = top(ranking, min(depth, MAX_DEPTH), excluded=excluded)
-    labels = {each.passage: each for each in record.labels}
+    labels, base = labels_in(record, view), labels_in(record, GoldView.BASE)
+    machine = record.machine_gold if view == GoldView.MACHINE else {}
     supported: dict[str, list[int]] = {}
     for aspect in record.aspects:
-        for pid in aspect.passages:
+        own = [each.passage for each in aspect.machine if each.passage in machine]
+        for pid in (*aspect.supporting, *own):
             supported.setdefault(pid, []).append(aspect.k)
-    gold = [pid for pid, each in labels.items() if (getattr(each, view) or 0) > 0]
+    gold = [pid for pid, label in labels.items() if label > 0]
     passages = _passages(query, version, [*(pid for pid, _ in listed), *gold])
 
     def row_of(rank: int | None, pid: str, score: float | None) -> dict[str, Any]:
-        label = labels.get(pid)
-        value = getattr(label, view) if label else None
-        is_hole = bool(label and label.is_hole and view != GoldView.BASE)
+        value = labels.get(pid)
+        is_hole = (value or 0) > 0 and not base.get(pid, 0) > 0
         aspects = tuple(sorted(supported.get(pid, ()))) if (value or 0) > 0 else ()
         return {
             "rank": rank,
@@ -47,6 +48,7 @@ def drill(run: RetrievalRun, query: Query, view: GoldView, *, depth: int) -> dic
             "label": value,
             "is_hole": is_hole,
             "aspects": aspects,
+            "machine": machine[pid].source if pid in machine else "",
             "passage": passages.get(pid),
         }
 

@@ -131,4 +131,4 @@ def get_check(access: Access, pk: int) -> NoiseCheck:
     return get_object_or_404(NoiseCheck, benchmark=access.benchmark, pk=pk)
 
 
-RUNS = RunPages("noise-check", get=get_check, verbs={}, readers=READERS)
+RUNS = RunPages(NoiseCheck, get=get_check, verbs={}, readers=READERS)

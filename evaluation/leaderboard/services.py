@@ -15,7 +15,7 @@ from evaluation.metrics.standings import ranks_of
 from evaluation.scores import sheets
 from evaluation.scores.models import DomainScore, KeptComparison, ScoreSheet
 from evaluation.scores.reading import SEED
-from evaluation.scores.services import GoldView
+from evaluation.scores.services import GoldView, held_view
 from kit.errors import Refused
 from kit.lists.report_tables import Cell, ReportTable, measured, text
 from kit.numbers import number
@@ -32,6 +32,7 @@ WORDS: Mapping[str, str] = {
     GoldView.BASE: "base: the imported gold",
     GoldView.REFINED: "refined: with the holes that were filled",
     GoldView.EXPERT: "expert: without what experts refused",
+    GoldView.MACHINE: "machine: expert, with machine gold of aspects",
 }
 
 
@@ -86,12 +87,12 @@ def leaderboard_of(
 ) -> Leaderboard:
     """A board of a sheet; raises Refused for a metric or view that it does not hold."""
     name = held_metric(sheet, metric)
-    views = sheet.boards["views"]
-    if view not in views:
-        raise Refused(f"There is no view {view!r}: {', '.join(views)}.", field="view")
+    views, held = sheet.boards["views"], held_view(sheet, view)
+    if held not in views:
+        raise Refused(f"There is no view {view!r}: {', '.join(GoldView)}.", field="view")
     runs = RetrievalRun.objects.filter(benchmark=sheet.benchmark_id).in_bulk()
     base = {row["run"]: row for row in views[GoldView.BASE].get(name, ())}
-    rows = [row for row in views[view].get(name, ()) if row["run"] in runs]
+    rows = [row for row in views[held].get(name, ()) if row["run"] in runs]
     rows.sort(key=lambda row: (row["rank"] is None, row["rank"] or 0, runs[row["run"]].name))
     domains = sheet.boards["domains"]
     marks = [_marks(values) for values in zip(*(row["domains"] for row in rows), strict=True)]
@@ -271,10 +272,10 @@ def query_values(
     sheet: ScoreSheet, run: RetrievalRun, metric: str, view: str
 ) -> dict[tuple[str, str], float | None]:
     """A run's value of one metric for every (domain, query id); None where it has none."""
-    rows = DomainScore.objects.filter(sheet=sheet, run=run, view=view).select_related("domain")
+    rows = DomainScore.objects.filter(sheet=sheet, run=run, view=held_view(sheet, view))
     return {
         (row.domain.name, qid): value
-        for row in rows.order_by("domain__name")
+        for row in rows.select_related("domain").order_by("domain__name")
         for qid, value in zip(row.qids, row.values.get(metric, ()), strict=True)
     }
 

@@ -19,6 +19,7 @@ class PipelineRun(TrackedRun):
     """
 
     task_name = "evaluation.pipeline"
+    page_route = "pipeline"
     noun = "pipeline"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="pipelines")

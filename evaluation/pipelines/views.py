@@ -212,7 +212,7 @@ def get_pipeline(access: Access, pk: int) -> PipelineRun:
 
 
 RUNS = RunPages(
-    "pipeline",
+    PipelineRun,
     kind=Kind(
         LIST,
         "evaluation/pipelines/pipelines.html",

@@ -99,11 +99,13 @@ class GradeRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
 
 class NewGradeRunSerializer(AskingSerializer):
-    """Whose answers are graded, by whom, and how replies are read; a new `replicate` asks again."""
+    """Whose answers are graded, by whom, and how replies are read; a new `replicate` asks again,
+    `swapped` shows several true answers the other way round."""
 
     rag_run = KeyField()
     profile = serializers.ChoiceField(choices=PROFILES, required=False, default=STRICT)
     replicate = serializers.IntegerField(required=False, default=0)
+    swapped = serializers.BooleanField(required=False, default=False)
 
 
 class GradeSerializer(serializers.ModelSerializer):

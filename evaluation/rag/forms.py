@@ -18,6 +18,16 @@ from evaluation.rag.services import LIMITS, ROLE
 from llm.ledger.accounts import budget_field, effort_field, endpoint_field
 
 
+def replicate_field() -> forms.IntegerField:
+    """The field of forms that ask a judge of answers."""
+    return forms.IntegerField(
+        min_value=0,
+        max_value=MOST_REPLICATES,
+        initial=0,
+        help_text="Another number asks again, and pays again: how stable the judge is.",
+    )
+
+
 class RagForm(forms.Form):
     """Who answers from what, and for how much."""
 
@@ -89,10 +99,10 @@ class GradeForm(forms.Form):
             (REFERENCE, "reference: as the papers’ code"),
         ]
     )
-    replicate = forms.IntegerField(
-        min_value=0,
-        max_value=MOST_REPLICATES,
-        initial=0,
-        help_text="Another number asks again, and pays again: how stable the grader is.",
+    replicate = replicate_field()
+    swapped = forms.BooleanField(
+        required=False,
+        label="Show several true answers the other way round",
+        help_text="For the grader’s card alone: whether their order matters.",
     )
     budget_usd = budget_field()

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F
 
+from corpus.models import Query
 from evaluation.rag.board import shown
 from evaluation.rag.models import AnswerState, Grade, GradeRun, GradeState, RagRun
 from evaluation.rag.protocol.answering import Harness, prompt_of
@@ -33,16 +34,16 @@ from llm.endpoints import Endpoint, fence_key
 from llm.ledger.accounts import asked_of, check_sampling, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
+from llm.prompts import PromptTemplate
 from llm.requests import Usage
 
 ROLE: Final = "grader"
 MOST_REPLICATES: Final = 1_000_000
+NO_ORDER: Final = "No query here has two true answers whose order could be swapped."
 NO_TRUTH: Final = "The query has no true answer any more."
 _LIKELY: Final = {Harness.SHORT: 5, Harness.LONG: 120, Harness.CITED: 120}
 _ROWS: Final = 1_000
 _SAMPLE: Final = 200
-# Replicates are so far apart that what is asked anew within one never meets the next.
-_ANEW: Final = 1_000
 _STORED: Final = ("state", "value", "said", "call", "error")
 
 
@@ -55,36 +56,59 @@ def start_grading(
     temperature: float = 0.0,
     reasoning_effort: str = "",
     replicate: int = 0,
+    swapped: bool = False,
     budget_usd: Decimal | None = None,
     claimed: bool = False,
 ) -> GradeRun:
     """Let a model grade every answer of a run that has ended; another `replicate` asks it again.
+    With `swapped` it sees several true answers the other way round, for its card alone.
     Raises Refused, naming the field."""
     if profile not in PROFILES:
         raise Refused(f"The profiles are {', '.join(PROFILES)}.", field="profile")
-    if not 0 <= replicate <= MOST_REPLICATES:
-        raise Refused(f"Replicates are 0 to {MOST_REPLICATES:,}.", field="replicate")
-    check_sampling(temperature, reasoning_effort)
+    if swapped and not with_order(rag_run):
+        raise Refused(NO_ORDER, field="swapped")
+    asked = asked_how(
+        prompt_of(role_of(Harness(rag_run.harness))),
+        temperature=temperature,
+        reasoning_effort=reasoning_effort,
+        replicate=replicate,
+        swapped=swapped,
+    )
     total = rag_run.answers.filter(state=AnswerState.ANSWERED).count()
     if rag_run.status != RunStatus.DONE or not total:
         raise Refused("Answers are graded when their run is done, and this one is not.")
-    prompt = prompt_of(role_of(Harness(rag_run.harness)))
     run = GradeRun(
         benchmark=rag_run.benchmark,
         rag_run=rag_run,
-        config={
-            "profile": profile,
-            "temperature": temperature,
-            "reasoning_effort": reasoning_effort,
-            "replicate": replicate,
-            "prompt": prompt.sha256,
-            "prompt_version": prompt.version,
-        },
+        config={"profile": profile, **asked},
         **asked_of(endpoint, ROLE),
         budget_usd=budget_usd,
         total=total,
     )
     return start_asking(run, actor=actor, verb="start grading", claimed=claimed, answers=total)
+
+
+def asked_how(
+    prompt: PromptTemplate,
+    *,
+    temperature: float,
+    reasoning_effort: str,
+    replicate: int,
+    swapped: bool,
+) -> dict[str, Any]:
+    """How a judge of answers is asked, as its run keeps it. Raises Refused, naming the field."""
+    if not 0 <= replicate <= MOST_REPLICATES:
+        raise Refused(f"Replicates are 0 to {MOST_REPLICATES:,}.", field="replicate")
+    check_sampling(temperature, reasoning_effort)
+    return {
+        "temperature": temperature,
+        "reasoning_effort": reasoning_effort,
+        "replicate": replicate,
+        "prompt": prompt.sha256,
+        "prompt_version": prompt.version,
+        # Kept where it is so: a judge of before it could be chosen is the same judge.
+        **({"swapped": True} if swapped else {}),
+    }
 
 
 def plan(run: GradeRun) -> None:
@@ -127,8 +151,21 @@ def grader_of(run: GradeRun) -> Grader:
     harness, config = Harness(run.rag_run.harness), run.config
     if prompt_of(role_of(harness)).sha256 != config["prompt"]:
         raise Refused("The grader's prompt changed since this run was made; start a new run.")
-    kept = ("profile", "temperature", "reasoning_effort")
-    return Grader(run.endpoint, run.model, harness, **{name: config[name] for name in kept})
+    kept = {name: config[name] for name in ("profile", "temperature", "reasoning_effort")}
+    return Grader(run.endpoint, run.model, harness, **kept, swapped=run.is_swapped)
+
+
+def with_order(run: RagRun) -> set[int]:
+    """The queries of its answers whose graders are shown several true answers."""
+    if run.harness != Harness.SHORT:
+        return set()
+    rows = Query.objects.filter(pk__in=run.answers.values("query")).order_by()
+    known = rows.values_list("pk", "answers")
+    return {key for key, truths in known if len(_shown(truths)) > 1}
+
+
+def _shown(truths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(filter(str.strip, truths))
 
 
 Job: TypeAlias = pump.Job[Grade, Exam, Graded]
@@ -158,8 +195,7 @@ class GradePump(pump.ExamPump[Grade, Exam, Graded]):
 
     def steps(self, row: Grade, exam: Exam) -> Grading:
         """Ask until a reply is a grade."""
-        again = _ANEW * self.run.replicate + row.replicate
-        return grade(exam, self.grader, self.key, again)
+        return grade(exam, self.grader, self.key, self.run.anew(row.replicate))
 
     def store(self, results: Sequence[Job]) -> int:
         """Grades of a group."""
@@ -170,7 +206,7 @@ class GradePump(pump.ExamPump[Grade, Exam, Graded]):
 
 
 def _exam(row: Grade, truths: Mapping[int, Sequence[str]]) -> Exam | None:
-    true = tuple(filter(str.strip, truths[row.answer.query_id]))
+    true = _shown(truths[row.answer.query_id])
     if not true or not row.answer.is_informed:
         return None
     return Exam(row.answer.query.text, true, tuple(row.answer.answers))

@@ -1,8 +1,9 @@
 """Answers that a model writes from what systems retrieve, and their grades, as long work."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.db import models
+from django.db.models import Q
 
 from corpus.models import Benchmark, CorpusVersion, Query, RetrievalRun
 from evaluation.rag.protocol.answering import Harness
@@ -14,6 +15,8 @@ HARNESSES = [
     (Harness.LONG.value, "long answers, as MARCUS"),
     (Harness.CITED.value, "long answers that cite their passages"),
 ]
+# Replicates are so far apart that what is asked anew within one never meets the next.
+_ANEW: Final = 1_000
 
 
 class RagRun(AskingRun):
@@ -23,6 +26,7 @@ class RagRun(AskingRun):
     """
 
     task_name = "evaluation.answer_queries"
+    page_route = "rag-run"
     noun = "answering"
     items_name = "answers"
 
@@ -127,13 +131,51 @@ class RagAnswer(models.Model):
         return "; ".join(self.answers)
 
 
-class GradeRun(AskingRun):
+class JudgingRun(AskingRun):
+    """A model that judges answers, asked as `config` says.
+
+    Another `replicate` has replies of its own. With `swapped` it sees the same in another order:
+    such a run says something of the judge, and nothing of the answers.
+    """
+
+    class Meta(AskingRun.Meta):
+        abstract = True
+
+    config: Any
+
+    @property
+    def about(self) -> int:
+        """The key of what it judges."""
+        raise NotImplementedError
+
+    @property
+    def replicate(self) -> int:
+        """Which of several runs by one judge this is."""
+        return int(self.config.get("replicate", 0))
+
+    @property
+    def is_swapped(self) -> bool:
+        """Whether what it sees stands in another order."""
+        return bool(self.config.get("swapped"))
+
+    @classmethod
+    def plain(cls) -> Q:
+        """Runs that say something of the answers."""
+        return Q(config__swapped__isnull=True)
+
+    def anew(self, times: int) -> int:
+        """The replicate of a request of which so many replies could not be read."""
+        return _ANEW * self.replicate + times
+
+
+class GradeRun(JudgingRun):
     """One grader over the answers of a run: True or False for short ones, 0 to 100 for long ones.
 
     `sheet` is made when it ends: {source: [value or null in the order of the source's queries]}.
     """
 
     task_name = "evaluation.grade_answers"
+    page_route = "grade-run"
     noun = "grading"
     items_name = "grades"
 
@@ -146,11 +188,17 @@ class GradeRun(AskingRun):
         return f"grading {self.pk}"
 
     @property
+    def about(self) -> int:
+        """The run whose answers it grades."""
+        return self.rag_run_id
+
+    @property
     def grader(self) -> str:
         """Model, prompt and what else decides: what a table pins."""
         kept = ("profile", "temperature", "reasoning_effort")
         plain = {"profile": "strict", "temperature": 0.0, "reasoning_effort": ""}
         odd = [f"{self.config[name]}" for name in kept if self.config[name] != plain[name]]
+        odd += ["true answers swapped"] if self.is_swapped else []
         return ", ".join([self.model, *odd, f"prompt {self.config['prompt'][:8]}"])
 
     @property
@@ -158,11 +206,6 @@ class GradeRun(AskingRun):
         """Whose replies these are, however they are read: graders of one voice count once."""
         kept = ("temperature", "reasoning_effort", "prompt")
         return self.model, *(self.config[name] for name in kept)
-
-    @property
-    def replicate(self) -> int:
-        """Which of several gradings by one grader this is: each has replies of its own."""
-        return int(self.config.get("replicate", 0))
 
 
 class KeptBoard(models.Model):

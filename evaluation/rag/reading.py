@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
+from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTransform
 
 from corpus.models import Benchmark, Query
@@ -136,12 +137,16 @@ def follows_from(run: RagRun) -> tuple[object, ...]:
 
 def _answered(runs: Sequence[RagRun]) -> tuple[list[Any], list[Any], list[Any]]:
     sources = RagSource.objects.filter(run__in=runs).order_by("pk")
-    graded = GradeRun.objects.filter(rag_run__in=runs, status=RunStatus.DONE).order_by("pk")
+    graded = _gradings(runs).order_by("pk")
     return (
         [(each.pk, each.ended_at) for each in runs],
         list(sources.values_list("pk", "retrieval_run__name", "corpus_version")),
         list(graded.values_list("pk", "ended_at")),
     )
+
+
+def _gradings(runs: Sequence[RagRun]) -> QuerySet[GradeRun]:
+    return GradeRun.objects.filter(GradeRun.plain(), rag_run__in=runs, status=RunStatus.DONE)
 
 
 def _sheets(benchmark: Benchmark, versions: Iterable[int | None]) -> list[ScoreSheet]:
@@ -206,7 +211,7 @@ def _outcomes(
                 found[row, columns] = np.array(values[source.pk], np.float64)
         return found
 
-    rows = GradeRun.objects.filter(rag_run__in=runs, status=RunStatus.DONE).order_by("-pk")
+    rows = _gradings(runs).order_by("-pk")
     by_grader = _graded(rows, lambda grading: grading.grader)
     graders = {f"grader-{grading.pk}": name for name, (grading, _) in by_grader.items()}
     graded = {key: table(by_grader[name][1]) for key, name in graders.items()}

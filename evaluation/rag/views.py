@@ -360,7 +360,7 @@ def get_grade_run(access: Access, pk: int) -> GradeRun:
     return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
 
 
-RUNS = PayingPages("rag-run", get=get_run, verbs=asking_verbs(verbs.retry_failed), readers=READERS)
+RUNS = PayingPages(RagRun, get=get_run, verbs=asking_verbs(verbs.retry_failed), readers=READERS)
 GRADINGS = PayingPages(
-    "grade-run", get=get_grade_run, verbs=asking_verbs(grade_verbs.retry_failed), readers=READERS
+    GradeRun, get=get_grade_run, verbs=asking_verbs(grade_verbs.retry_failed), readers=READERS
 )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from django.template.loader import render_to_string
@@ -34,6 +35,7 @@ def render_card(
     is_draft: bool,
     configurations: Mapping[str, Sequence[str]],
     splits: Mapping[str, Statistics],
+    machine: Mapping[tuple[str, tuple[str, ...]], int] = MappingProxyType({}),
     faults: Sequence[Fault],
     votes: tuple[int, Estimate | None] = (0, None),
     end_of_votes: str = "",
@@ -46,7 +48,8 @@ def render_card(
 ) -> str:
     """The whole README.md; the same release gives the same text.
 
-    `configurations` names the splits that have a file of each; `votes` are the standing votes with
+    `configurations` names the splits that have a file of each; `machine` counts machine gold by
+    source and models; `votes` are the standing votes with
     a label and their Fleiss' kappa, `end_of_votes` the last link of their chain, `first_stage` the
     run whose passages are to be reranked, `bar` the minimum kappa, `chain` the steps that led
     here; `reviews` the queries with an accepted second review, the weights scored blind in these,
@@ -75,6 +78,11 @@ def render_card(
         "growth": "" if whole.growth is None else f"{whole.growth:+.1%}",
         "contested": sum(whole.contested.values()),
         "sources": SOURCES,
+        "machine": [
+            (source, SOURCES[source], ", ".join(models) or "–", count)
+            for (source, models), count in sorted(machine.items())
+        ],
+        "machine_total": sum(machine.values()),
         "votes": votes[0],
         "kappa": _with_interval(votes[1]),
         "end_of_votes": end_of_votes,
@@ -96,6 +104,7 @@ def render_licence(licence: str, rows: Sequence[LicenceRow], splits: Sequence[st
     """LICENCE.md: the benchmark's licence, then that of each layer with its whole text."""
     context = {
         "stated": one_line(licence) or NO_LICENCE,
+        "link": licences.link_of(licence),
         "licences": licences.stated(rows, splits),
         "unstated": licences.unstated(rows, splits),
     }

@@ -13,6 +13,7 @@ from annotate.exams.qualification import rule_of
 from annotate.models import Aspect, CaseStatus, EscalationCase, Vote, VotingPlan
 from annotate.voting.agreement import vote_opinions
 from annotate.voting.models import altered_cases
+from corpus.importers.rows import LicenceRow
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Query, Status
 from corpus.texts.models import CLEANED
 from debate.audits.services import audit_bound
@@ -20,8 +21,10 @@ from debate.models import AuditItem, AuditSample
 from evaluation.content import inherited_view
 from evaluation.content.view import View
 from evaluation.exporters.faults import MAX_PLACES, Fault, Place
+from evaluation.exporters.licences import named_only
 from evaluation.exporters.names import aspect_id
-from evaluation.releases.families import shared_families, told
+from evaluation.judges.families import shared_families, told
+from evaluation.judges.related import told_orders
 from evaluation.verification.copies import WITHOUT_TEXT
 from evaluation.verification.rows import Difference
 from kit.stats.results import Estimate
@@ -232,10 +235,21 @@ def agreement_fault(kappa: Estimate | None, bar: float | None) -> list[Fault]:
 
 
 def family_fault(benchmark: Benchmark) -> list[Fault]:
-    """Model families that label or judge here and are measured as well."""
-    found = shared_families(benchmark)
-    places = tuple({"name": told(*each)} for each in list(found.items())[:MAX_PLACES])
+    """Model families that label or judge here and are measured as well, with what that does to
+    rankings."""
+    found, orders = shared_families(benchmark), told_orders(benchmark)
+    places = tuple(
+        {"name": "; ".join([told(family, does), *orders.get(family, ())])}
+        for family, does in list(found.items())[:MAX_PLACES]
+    )
     return [Fault("shared_family", len(found), places)] if found else []
+
+
+def licence_fault(benchmark: Benchmark, rows: Sequence[LicenceRow]) -> list[Fault]:
+    """Licences of which the release has the name alone."""
+    found = named_only(benchmark.licence, rows)
+    places = tuple({"name": each} for each in found[:MAX_PLACES])
+    return [Fault("licences_without_text", len(found), places)] if found else []
 
 
 def audit_fault(benchmark: Benchmark) -> list[Fault]:

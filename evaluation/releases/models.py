@@ -17,6 +17,7 @@ class Release(TrackedRun):
     """One built release: a folder of files with checksums, and what was found wrong with it."""
 
     task_name = "evaluation.build_release"
+    page_route = "release"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="releases")
     # The derived corpus version that it is of; null: the loaded texts.
@@ -50,6 +51,8 @@ class ReleasePush(TrackedRun):
     """A built release put into a dataset repository of a hub, as one commit and a tag."""
 
     task_name = "evaluation.push_release"
+    page_route = "push"
+    of_benchmark = "of_release__benchmark"
 
     # Not `release`: that is how a run is given back to the queue.
     of_release = models.ForeignKey(Release, on_delete=models.CASCADE, related_name="pushes")

@@ -180,7 +180,7 @@ def get_release(access: Access, pk: int) -> Release:
 
 
 RUNS = RunPages(
-    "release",
+    Release,
     get=get_release,
     verbs={"cancel": verbs.cancel_release, "retry": verbs.retry_release},
 )
@@ -213,7 +213,7 @@ def get_push(access: Access, pk: int) -> ReleasePush:
     return get_object_or_404(rows, pk=pk, of_release__benchmark=access.benchmark)
 
 
-PUSHES = RunPages("push", get=get_push, verbs={"cancel": cancel_push, "retry": retry_push})
+PUSHES = RunPages(ReleasePush, get=get_push, verbs={"cancel": cancel_push, "retry": retry_push})
 
 
 @require_GET

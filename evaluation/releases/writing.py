@@ -1,6 +1,7 @@
 """Writing the folder of a release from a frozen view. No person is named in it."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +13,12 @@ from annotate.models import ReferenceAnswer
 from corpus.models import Domain, RetrievalRun
 from debate.answering.asking import default_prompt, prompt_text
 from evaluation.content import inherited_rows
-from evaluation.content.evidence import Pseudonym, pseudonyms, read_evidence
+from evaluation.content.evidence import (
+    Pseudonym,
+    pseudonyms,
+    read_evidence,
+    read_machine_evidence,
+)
 from evaluation.content.reading import (
     first_stage,
     read_documents,
@@ -39,6 +45,7 @@ from evaluation.releases.findings import (
     database_faults,
     family_fault,
     label_checks,
+    licence_fault,
     renamed_as_inherited,
     unconfirmed_faults,
     unverified,
@@ -116,6 +123,8 @@ class _Builder:
     courses: set[int] = field(default_factory=set)
     prompts: set[str] = field(default_factory=set)
     voted: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    # How much machine gold is there by (source, models).
+    machine: Counter[tuple[str, tuple[str, ...]]] = field(default_factory=Counter)
     splits: dict[str, Statistics] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     configurations: dict[str, list[str]] = field(
@@ -138,6 +147,7 @@ class _Builder:
         if self.view.is_derived:
             rows = inherited_rows.evidence_rows(self.view, domain, self.name)
             write_jsonl(self.folder / f"carried/{split}.jsonl", self._noting(split, rows))
+        self._write_machine_gold(split, queries)
         documents = self._write_documents(split, domain)
         self._write_requests(split, domain, queries)
         self.faults += renamed_as_inherited(self.view, find_faults(split, queries))
@@ -180,7 +190,20 @@ class _Builder:
         for name, view in trec.VIEWS.items():
             trec.write_view(self.folder / f"qrels/{split}.{name}.txt", queries, view)
         trec.write_subtopics(self.folder / f"qrels/{split}.aspects.txt", queries)
+        if not self.view.is_derived:  # else they are those of other passages
+            imported = self.folder / f"qrels/{split}.subtopics.txt"
+            trec.write_imported_subtopics(imported, queries)
         beir.write_gold(self.folder / f"beir/{split}", queries)
+
+    def _write_machine_gold(self, split: str, queries: list[QueryRecord]) -> None:
+        """Where there is some: a configuration of its own, and in no other file."""
+        name = bright_pro.MACHINE
+        if rows := bright_pro.write_machine_gold(self._path(name, split), split, queries):
+            evidence = self._noting(split, read_machine_evidence(queries, self.name))
+            write_jsonl(self.folder / f"evidence/{name}/{split}.jsonl", evidence)
+            self._note(name, split, rows)
+        gold = [each for query in queries for each in query.machine_gold.values()]
+        self.machine.update((each.source, each.models) for each in gold)
 
     def _write_requests(self, split: str, domain: Domain, queries: list[QueryRecord]) -> None:
         """For rerankers, where BM25 was computed here over these texts."""
@@ -208,7 +231,7 @@ class _Builder:
 
     def _note(self, configuration: str, split: str, rows: int) -> None:
         if rows:
-            self.configurations[configuration].append(split)
+            self.configurations.setdefault(configuration, []).append(split)
 
 
 def write_release(
@@ -248,16 +271,17 @@ def write_release(
         raise Refused(NOTHING)
     benchmark, left_out = view.benchmark, view.left_out
     agreement = vote_kappa(benchmark, without=left_out.votes)
+    rows = read_licences(view.splits)
     faults = merged(
         [
             *builder.faults,
             *agreement_fault(agreement[1], bar),
             *audit_fault(benchmark),
             *family_fault(benchmark),
+            *licence_fault(benchmark, rows),
             *unconfirmed_faults(view),
         ]
     )
-    rows = read_licences(view.splits)
     write_licences(folder, rows)
     card = partial(
         render_card,
@@ -266,6 +290,7 @@ def write_release(
         is_draft=is_draft,
         configurations=builder.configurations,
         splits=builder.splits,
+        machine=builder.machine,
         votes=agreement,
         end_of_votes=end_of_votes,
         first_stage=builder.first_stage.name if builder.first_stage else "",

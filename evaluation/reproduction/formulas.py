@@ -342,6 +342,10 @@ def _bright_pro(tables: Tables) -> Formulas:
         inputs = _named(tables, original, row, *_sets(tables[original]))
         formula = Formula(inputs, over_sets, "mean over the 12 sets that DIVER prints")
         yield _named(tables, "brightpro-bright", name, MEAN)[0], formula
+    for name, row in {"GritLM": "GritLM", "INSTRUCTOR-XL": "Inst-XL"}.items():
+        inputs = _named(tables, "bright-ndcg10", row, *_sets(tables["bright-ndcg10"]))
+        formula = Formula(inputs, over_sets, "mean over the 12 sets that BRIGHT prints")
+        yield _named(tables, "brightpro-bright", name, MEAN)[0], formula
     at = partial(_named, tables, "brightpro-text")
     files = ("21704heart_33_0.txt", "Ghrelin_6_1.txt", "Baroreceptor_3.txt")
     others = tuple(at(f"repetitions, {each}")[0] for each in files)

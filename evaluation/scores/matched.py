@@ -123,7 +123,12 @@ class MatchedPool:
             labels = self._labels(record, since.get(record.pk, {}))
             inside = {each.passage for each in labels}
             aspects = tuple(
-                replace(each, passages=tuple(pid for pid in each.passages if pid in inside))
+                replace(
+                    each,
+                    passages=tuple(pid for pid in each.passages if pid in inside),
+                    listed=tuple(pid for pid in each.listed if pid in inside),
+                    machine=tuple(one for one in each.machine if one.passage_pk in self.shared),
+                )
                 for each in record.aspects
             )
             kept = replace(record, labels=labels, aspects=aspects)

@@ -26,6 +26,8 @@ class ScoreSheet(TrackedRun):
     """
 
     task_name = "evaluation.score_benchmark"
+    page_route = "leaderboard"
+    page_key = ""
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="score_sheets")
     # The derived corpus version that it is of; null: the loaded texts.
@@ -110,6 +112,7 @@ class NoiseCheck(TrackedRun):
     """
 
     task_name = "evaluation.check_noise"
+    page_route = "noise-check"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="noise_checks")
     # The derived corpus version that it is of; null: the loaded texts.

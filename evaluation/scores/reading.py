@@ -10,8 +10,9 @@ import numpy as np
 from corpus.judgments.shown import shown_labels
 from corpus.models import Benchmark, Domain, Judgment, RankedList, RerankRun, RetrievalRun
 from corpus.versions.services import stored
-from evaluation.content.reading import read_queries
+from evaluation.content.reading import machine_labels, read_queries
 from evaluation.content.view import view_of
+from evaluation.exporters.records import QueryRecord
 from evaluation.metrics import novelty, relevance
 from evaluation.metrics.case import Case, Values
 from evaluation.metrics.growth import (
@@ -36,6 +37,8 @@ from kit.errors import Refused
 from kit.models import Event
 from kit.runs.heartbeat import Heartbeat
 
+# Of each run that ranks something the cases of every family of measures.
+_Cases = dict[int, dict[Family, Case]]
 DEPTH = 10
 ORDERS = 10
 # Passages of a query that are reranked where nothing else is said (docs/protocol.md 5.4).
@@ -204,15 +207,19 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
     if version is not None and sheet.matched_with is not None:
         pool = MatchedPool.of(benchmark, version, sheet.matched_with)
     shown = view_of(benchmark, pool.loaded if pool else version, shown_only=True)
+    # A view that nothing tells from the expert one is read there (held_view).
+    has_machine_gold = machine_labels(shown).exists()
+    views = [view for view in GoldView if view != GoldView.MACHINE or has_machine_gold]
     values: dict[str, dict[str, list[Floats]]] = {
-        view: {each.name: [] for each in metrics} for view in GoldView
+        view: {each.name: [] for each in metrics} for view in views
     }
     scores: list[DomainScore] = []
     holes: dict[str, Any] = {}
+    names = {run.pk: run.name for run in runs}
     # Of a matched pool nobody asks for an oracle.
     oracles = _no_oracles([] if pool else runs)
     domains: list[str] = []  # in the order of the boards' columns
-    steps, whole = count(1), len(runs) * len(shown.splits) * len(GoldView)
+    steps, whole = count(1), len(runs) * len(shown.splits) * len(views)
     for name, domain in shown.splits.items():
         records = read_queries(shown, domain, with_answers=False)
         records = pool.records(records, domain) if pool else records
@@ -225,8 +232,9 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
         if all(each is None for each in lists.values()):
             continue
         domains.append(domain.name)
-        for view in GoldView:
-            cases: dict[int, Case] = {}
+        kept: dict[GoldView, _Cases] = {}
+        for view in views:
+            cases: _Cases = {}
             gold = gold_in(records, domain, view, shown.corpus)
             found: list[dict[str, PerQuery] | None] = []
             for run in runs:
@@ -243,7 +251,7 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
                         means += [None] * (len(domains) - 1 - len(means)) + [best.mean]
                 scored = {m.name: value_of(m, of[m.measure.family], profile) for m in metrics}
                 found.append(scored)
-                cases[run.pk] = of[Family.BRIDGE]
+                cases[run.pk] = of
                 scores.append(
                     DomainScore(
                         sheet=sheet,
@@ -257,21 +265,13 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
                 )
             for each in metrics:
                 values[view][each.name].append(_table(found, each.name, len(gold)))
-            if view == GoldView.REFINED and cases and not pool and profile is STRICT:
-                names = {run.pk: run.name for run in runs}
-                support = aspects.read_support(shown, domain)
-                by_aspects = aspects.gold_with(records, domain, support, shown)
-                found_by = aspects.cases_with(lists, by_aspects) if by_aspects else {}
-                weighed = [each[Family.ASPECT] for each in found_by.values()]
-                if not weighed and gold.aspects is not None and len(gold.aspects.row):
-                    weighed = list(cases.values())  # of subtopics
-                holes[name] = holes_of(cases, names, seed=SEED, of_aspects=weighed)
-                if found_by:
-                    by = aspects.measured(found_by, names, records, support)
-                    holes[name]["aspects"] = by
+            if view in (GoldView.REFINED, views[-1]):
+                kept[view] = cases
+        if not pool and profile is STRICT:
+            holes[name] = _holes_by_view(kept, names, records)
     if not domains:
         raise Refused("No run ranks a query that has gold. There is nothing to score.")
-    boards = {} if pool else {view: _board(runs, metrics, values[view]) for view in GoldView}
+    boards = {} if pool else {view: _board(runs, metrics, values[view]) for view in views}
     return scores, {
         "event_id": event_id,
         "run_ids": [run.pk for run in runs],
@@ -288,6 +288,35 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
         "holes": holes,
         "pool": pool.figures if pool else {},
     }
+
+
+def _holes_by_view(
+    kept: dict[GoldView, _Cases], names: Mapping[int, str], records: Sequence[QueryRecord]
+) -> dict[str, Any]:
+    """Holes of the refined gold with what is known by aspects, and under `machine` the holes where
+    machine gold counts, too; `kept` has the cases of the refined view and of the last one."""
+    last = next(reversed(kept))
+    weighed: list[Case] = []
+    if has_aspects := any(record.aspects for record in records):
+        weighed = [of[Family.ASPECT] for of in kept[last].values()]
+
+    def in_view(view: GoldView) -> dict[str, Any]:
+        cases = {run: of[Family.BRIDGE] for run, of in kept[view].items()}
+        by_aspects = weighed or _of_subtopics(list(cases.values()))
+        return holes_of(cases, names, seed=SEED, of_aspects=by_aspects)
+
+    found = in_view(GoldView.REFINED)
+    if last == GoldView.MACHINE:
+        found[last] = in_view(last)
+    if has_aspects:
+        found["aspects"] = aspects.measured(kept[last], names, records)
+    return found
+
+
+def _of_subtopics(cases: Sequence[Case]) -> Sequence[Case]:
+    """The cases, if imported judgments tell subtopics; else none."""
+    known = cases[0].gold.aspects
+    return cases if known is not None and len(known.row) else ()
 
 
 def _no_oracles(runs: Sequence[RetrievalRun]) -> dict[int, dict[int, list[float | None]]]:

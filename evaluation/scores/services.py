@@ -1,10 +1,10 @@
 """The gold that a benchmark's retrieval runs are scored against, read out of the database.
 
 Three golds (docs/protocol.md 2.7): base is the imported gold, refined adds the holes, expert also
-takes out what an expert refused.
+takes out what an expert refused. A fourth adds machine gold of aspects to the expert one (X06).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -18,6 +18,7 @@ from evaluation.content.reading import read_queries
 from evaluation.content.view import frozen, view_of
 from evaluation.exporters.records import QueryRecord
 from evaluation.metrics.gold import Aspect, Gold
+from evaluation.scores.models import ScoreSheet
 from kit.errors import Refused
 
 
@@ -27,6 +28,14 @@ class GoldView(StrEnum):
     BASE = "base"
     REFINED = "refined"
     EXPERT = "expert"
+    MACHINE = "machine"
+
+
+def held_view(sheet: ScoreSheet, view: str) -> str:
+    """The view under which a sheet has it: where there is no machine gold that is the expert's."""
+    if view != GoldView.MACHINE or sheet.scores.filter(view=view).exists():
+        return view
+    return str(GoldView.EXPERT)
 
 
 def readable_view(access: Access, view: str) -> str:
@@ -91,12 +100,12 @@ def gold_in(
     Of a query that has none, but whose imported judgments tell subtopics, each of these is an
     aspect of weight 1 (docs/metrics.md), in the version that was loaded.
     """
-    labels = {each.qid: dict(_labels(each, view)) for each in records}
+    labels = {each.qid: labels_in(each, view) for each in records}
     return Gold.of(
         labels,
-        aspects={each.qid: named for each in records if (named := _aspects(each))},
+        aspects={each.qid: named for each in records if (named := _aspects(each, view))},
         excluded=_excluded(domain, version, labels),
-        base={each.qid: dict(_labels(each, GoldView.BASE)) for each in records},
+        base={each.qid: labels_in(each, GoldView.BASE) for each in records},
         complete=False,
     )
 
@@ -117,16 +126,27 @@ def _excluded(
     }
 
 
-def _labels(record: QueryRecord, view: GoldView) -> Iterator[tuple[str, int]]:
-    for each in record.labels:
-        label = getattr(each, view)
-        if label is not None:
-            yield each.passage, label
+def labels_in(record: QueryRecord, view: GoldView) -> dict[str, int]:
+    """A query's labels by passage id, as a view has them."""
+    name = GoldView.EXPERT if view == GoldView.MACHINE else view
+    found: dict[str, int] = {
+        each.passage: label for each in record.labels if (label := getattr(each, name)) is not None
+    }
+    if view == GoldView.MACHINE:
+        found |= {pid: max(1, found.get(pid, 1)) for pid in record.machine_gold}
+    return found
 
 
-def _aspects(record: QueryRecord) -> dict[str, Aspect]:
+def _aspects(record: QueryRecord, view: GoldView) -> dict[str, Aspect]:
     if record.aspects:
-        return {f"a{each.k}": Aspect(each.weight, each.passages) for each in record.aspects}
+        with_machine = view == GoldView.MACHINE
+        return {
+            f"a{each.k}": Aspect(
+                each.weight,
+                (*each.supporting, *(one.passage for one in each.machine if with_machine)),
+            )
+            for each in record.aspects
+        }
     found: dict[str, list[str]] = {}
     for label in record.labels:
         for name, value in (label.subtopics or {}).items():

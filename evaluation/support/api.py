@@ -62,7 +62,10 @@ class SupportRunSerializer(PaidSerializer, serializers.ModelSerializer):
 
 
 class NewSupportJudgeSerializer(AskingSerializer):
-    """Who judges."""
+    """Who judges; a new `replicate` asks again, `swapped` shows the passage first."""
+
+    replicate = serializers.IntegerField(required=False, default=0)
+    swapped = serializers.BooleanField(required=False, default=False)
 
 
 class NewSupportSerializer(NewSupportJudgeSerializer):

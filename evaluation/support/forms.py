@@ -8,6 +8,7 @@ from annotate.grading.sentences import POST_EDIT, SIZE
 from corpus.lists import domain_choices
 from corpus.models import Benchmark
 from evaluation.rag.forms import DrawForm as DrawAnswers
+from evaluation.rag.forms import replicate_field
 from evaluation.support.services import MOST_PER_SENTENCE, ROLE, sources
 from llm.ledger.accounts import budget_field, effort_field, endpoint_field
 
@@ -28,6 +29,12 @@ class JudgeForm(forms.Form):
     endpoint = endpoint_field(ROLE)
     temperature = forms.FloatField(min_value=0, max_value=2, initial=0.0)
     reasoning_effort = effort_field()
+    replicate = replicate_field()
+    swapped = forms.BooleanField(
+        required=False,
+        label="Show the passage before the sentence",
+        help_text="For the judge’s card alone: whether their order matters.",
+    )
     budget_usd = budget_field()
 
 
@@ -36,6 +43,8 @@ class SupportForm(JudgeForm):
 
     source = forms.ChoiceField(label="Answers")
     per_sentence = _per_sentence("The first so many; empty: all. TREC RAG 2024 judged the first.")
+    # Of a judge that is there already.
+    replicate = swapped = None  # type: ignore[assignment]
     field_order = ("source", "per_sentence", "endpoint")
 
     def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:

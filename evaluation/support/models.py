@@ -7,8 +7,7 @@ from django.db import models
 from annotate.grading.models import VERDICTS
 from corpus.models import Benchmark, Passage, Query
 from evaluation.agents.models import AgentRun
-from evaluation.rag.models import RagRun
-from llm.ledger.accounts import AskingRun
+from evaluation.rag.models import JudgingRun, RagRun
 from llm.models import Call
 
 
@@ -91,10 +90,11 @@ class Claim(models.Model):
         return self.answer.sentences[self.sentence][0]
 
 
-class SupportRun(AskingRun):
-    """One judge over the citations of a set."""
+class SupportRun(JudgingRun):
+    """One judge over the citations of a set; swapped, it sees the passage before the sentence."""
 
     task_name = "evaluation.judge_support"
+    page_route = "support-run"
     noun = "support"
     items_name = "verdicts"
 
@@ -106,10 +106,16 @@ class SupportRun(AskingRun):
         return f"support run {self.pk}"
 
     @property
+    def about(self) -> int:
+        """The set whose citations it judges."""
+        return self.support_set_id
+
+    @property
     def judge(self) -> str:
         """Model, prompt and what else decides: what a table pins."""
         odd = [f"temperature {self.config['temperature']:g}"] if self.config["temperature"] else []
         odd += [self.config["reasoning_effort"]] if self.config["reasoning_effort"] else []
+        odd += ["passage first"] if self.is_swapped else []
         return ", ".join([self.model, *odd, f"prompt {self.config['prompt'][:8]}"])
 
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -10,21 +10,14 @@ from urllib.parse import urlencode
 from django.db.models import QuerySet
 
 from annotate.grading.models import WEIGHTS, SampleKind
-from annotate.grading.sentences import open_sentences, settled
+from annotate.grading.sentences import open_sentences
 from annotate.grading.services import drawn_from
 from annotate.models import GradingSample, SentenceGrade, SentenceItem
 from corpus.access import Access
-from evaluation.support.models import (
-    Claim,
-    SetKind,
-    SupportRun,
-    SupportSet,
-    SupportState,
-    SupportVerdict,
-)
-from evaluation.support.protocol.measures import Support, support
+from evaluation.support.models import Claim, SetKind, SupportSet, SupportState, SupportVerdict
+from evaluation.support.protocol.measures import Support
+from evaluation.support.reading import ORIGIN, Found, read_judges, supports
 from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
-from kit.runs.models import RunStatus
 from kit.stats.agreement import cohen_kappa, krippendorff_alpha
 from kit.stats.clusters import Clustered, clustered_mean, clustered_share, share_difference
 from kit.stats.means import mean
@@ -32,97 +25,8 @@ from kit.stats.predicted import corrected_mean, strata_by_grade
 from kit.stats.proportions import proportion
 from kit.stats.ratings import from_triples
 
-TOGETHER: Final = "together"
-_ORIGIN: Final = "claim"
 _SCALE: Final = tuple(sorted(WEIGHTS))
 _MEASURES: Final = ("precision", "recall", "hard_precision", "hard_recall")
-
-
-@dataclass(frozen=True)
-class Found:
-    """A set with all that was said of it. `claims` are (answer, sentence) by key; claims of unknown
-    passages are in `unknown`, those without a text in `bare`; `said` are verdicts by judge."""
-
-    of: SupportSet
-    answers: Sequence[tuple[int, str, int, int]]  # key, system, query, sentences
-    claims: Mapping[int, tuple[int, int]]
-    unknown: frozenset[int]
-    bare: frozenset[int]
-    judges: Mapping[str, SupportRun]
-    said: Mapping[str, Mapping[int, int]]
-    people: Sequence[tuple[int, SentenceGrade]]  # by claim
-
-    @property
-    def names(self) -> list[str]:
-        """Its judges, and all of several together."""
-        return [*self.said, *([TOGETHER] if len(self.said) > 1 else [])]
-
-    @property
-    def settled(self) -> dict[int, int | None]:
-        """What people say together of each citation that they judged first by themselves."""
-        verdicts: dict[int, list[int]] = defaultdict(list)
-        for claim, row in self.people:
-            if row.first is not None:
-                verdicts[claim].append(row.verdict or 0)
-        return {claim: settled(given) for claim, given in verdicts.items()}
-
-    def weights(self, judge: str) -> Mapping[int, float | None]:
-        """By claim; None where there is no verdict, 0 for an unknown passage. Of judges together
-        the mean, where all have one."""
-        tables = list(self.said.values()) if judge == TOGETHER else [self.said[judge]]
-        found: dict[int, float | None] = {}
-        for claim in self.claims:
-            values = [WEIGHTS[table[claim]] for table in tables if claim in table]
-            whole = len(values) == len(tables)
-            found[claim] = 0.0 if claim in self.unknown else (
-                sum(values) / len(values) if whole and values else None
-            )  # fmt: skip
-        return found
-
-
-def read(of: SupportSet) -> Found:
-    """All of it. Of a judge that was asked twice, what it said last."""
-    columns = ("pk", "system", "query_id", "sentences")
-    answers = [
-        (key, system, query, len(sentences))
-        for key, system, query, sentences in of.answers.order_by("pk").values_list(*columns)
-    ]
-    rows = Claim.objects.filter(answer__support_set=of).order_by("pk")
-    claims = {
-        key: (answer, sentence)
-        for key, answer, sentence in rows.values_list("pk", "answer_id", "sentence")
-    }
-    unknown = rows.filter(passage=None).values_list("pk", flat=True)
-    bare = rows.filter(passage__isnull=False, passage__text=None).values_list("pk", flat=True)
-    judges = read_judges(of)
-    said = {
-        name: {
-            claim: value or 0
-            for claim, value in run.verdicts.filter(state=SupportState.JUDGED)
-            .order_by()
-            .values_list("claim", "value")
-        }
-        for name, run in judges.items()
-    }
-    return Found(
-        of, answers, claims, frozenset(unknown), frozenset(bare), judges, said, _people(of)
-    )
-
-
-def read_judges(of: SupportSet) -> dict[str, SupportRun]:
-    """The last run of each judge that is done, the first judge first."""
-    found: dict[str, SupportRun] = {}
-    for run in of.runs.filter(status=RunStatus.DONE).order_by("pk"):
-        found[run.judge] = run
-    return found
-
-
-def _people(of: SupportSet) -> list[tuple[int, SentenceGrade]]:
-    rows = SentenceGrade.objects.standing().filter(
-        item__origin__startswith=f"{_ORIGIN}:{of.pk}:", verdict__isnull=False
-    )
-    rows = rows.select_related("item").order_by("pk")
-    return [(int(row.item.origin.rpartition(":")[2]), row) for row in rows]
 
 
 def tables(found: Found, url: str = "") -> list[ReportTable]:
@@ -133,25 +37,18 @@ def tables(found: Found, url: str = "") -> list[ReportTable]:
 
 def systems(found: Found, url: str = "") -> ReportTable:
     """Precision and recall of citations by system and judge."""
-    by_system: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-    for key, system, query, count in found.answers:
-        by_system[system].append((key, query, count))
-    claims_of: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for claim, (answer, sentence) in found.claims.items():
-        claims_of[answer].append((sentence, claim))
+    by_system: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for key, system, _, count in found.answers:
+        by_system[system].append((key, count))
+    claims_of = found.claims_of
     rows = []
     for name in found.names:
-        weights = found.weights(name)
+        weights, supported = found.weights(name), supports(found, name)
         for system, answers in by_system.items():
-            own = [claim for key, _, _ in answers for _, claim in claims_of[key]]
-            cited = {(key, at) for key, _, _ in answers for at, _ in claims_of[key]}
-            sentences = sum(count for _, _, count in answers)
-            by_query: dict[int, list[Support]] = defaultdict(list)
-            for key, query, count in answers:
-                told: list[list[float | None]] = [[] for _ in range(count)]
-                for at, claim in claims_of[key]:
-                    told[at].append(weights[claim])
-                by_query[query].append(support(told))
+            own = [claim for key, _ in answers for _, claim in claims_of[key]]
+            cited = {(key, at) for key, _ in answers for at, _ in claims_of[key]}
+            sentences = sum(count for _, count in answers)
+            by_query = supported[system]
             left = sum(weights[claim] is None for claim in own)
             rows.append(
                 (
@@ -400,7 +297,7 @@ def _told(value: Clustered) -> str:
 
 def samples(of: SupportSet) -> QuerySet[GradingSample]:
     """Samples of its citations that people judge, newest first, with how far they are."""
-    return drawn_from(f"{_ORIGIN}:{of.pk}:", SampleKind.SENTENCES)
+    return drawn_from(f"{ORIGIN}:{of.pk}:", SampleKind.SENTENCES)
 
 
 def draw(
@@ -418,7 +315,7 @@ def draw(
         SentenceItem(
             query=claim.answer.query,
             passage=claim.passage,
-            origin=f"{_ORIGIN}:{of.pk}:{claim.pk}",
+            origin=f"{ORIGIN}:{of.pk}:{claim.pk}",
             text=claim.text,
             context=claim.answer.text,
             is_reference=of.kind == SetKind.REFERENCE,

@@ -12,6 +12,7 @@ from django.db.models import F
 from corpus.lists import is_key
 from corpus.models import Benchmark, Passage
 from evaluation.agents.models import AgentRun, AgentState
+from evaluation.rag.grading import asked_how
 from evaluation.rag.models import RagRun
 from evaluation.support.models import (
     Claim,
@@ -38,7 +39,7 @@ from kit.runs.moves import retry_items
 from kit.runs.sharing import cut
 from llm import pump
 from llm.endpoints import Endpoint, fence_key
-from llm.ledger.accounts import asked_of, check_sampling, start_asking
+from llm.ledger.accounts import asked_of, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts
 from llm.requests import Usage
@@ -96,12 +97,21 @@ def start_support(
     actor: User | None,
     temperature: float = 0.0,
     reasoning_effort: str = "",
+    replicate: int = 0,
+    swapped: bool = False,
     budget_usd: Decimal | None = None,
     claimed: bool = False,
 ) -> SupportRun:
     """Let a model judge every citation of a set, which is stored where it is new; a second judge
-    has another model, or other sampling. Raises Refused, naming the field."""
-    check_sampling(temperature, reasoning_effort)
+    has another model, or other sampling. Another `replicate` asks a judge again, and with `swapped`
+    it sees the passage first, for its card alone. Raises Refused, naming the field."""
+    asked = asked_how(
+        prompt(),
+        temperature=temperature,
+        reasoning_effort=reasoning_effort,
+        replicate=replicate,
+        swapped=swapped,
+    )
     # Where the first judge was given up before it had split the answers, the next one does.
     if of.pk and not of.is_split and of.runs.exclude(status__in=OVER).exists():
         raise Refused("The first judge of these answers has not begun yet; wait for it.")
@@ -113,12 +123,7 @@ def start_support(
         run = SupportRun(
             benchmark=of.benchmark,
             support_set=of,
-            config={
-                "temperature": temperature,
-                "reasoning_effort": reasoning_effort,
-                "prompt": prompt().sha256,
-                "prompt_version": prompt().version,
-            },
+            config=asked,
             **asked_of(endpoint, ROLE),
             budget_usd=budget_usd,
         )
@@ -201,10 +206,8 @@ class SupportPump(pump.ExamPump[SupportVerdict, Exam, Verdict]):
         config = self.run.config
         if prompt().sha256 != config["prompt"]:
             raise Refused("The judge's prompt changed since this run was made; start a new run.")
-        kept = ("temperature", "reasoning_effort")
-        self.judge = Judge(
-            self.run.endpoint, self.run.model, **{name: config[name] for name in kept}
-        )
+        kept = {name: config[name] for name in ("temperature", "reasoning_effort")}
+        self.judge = Judge(self.run.endpoint, self.run.model, **kept, swapped=self.run.is_swapped)
 
     def read_group(self, group: RunGroup) -> Sequence[Job]:
         """Waiting citations with sentence and passage."""
@@ -216,7 +219,7 @@ class SupportPump(pump.ExamPump[SupportVerdict, Exam, Verdict]):
 
     def steps(self, row: SupportVerdict, exam: Exam) -> Judging:
         """Ask until a reply is a verdict."""
-        return judge(exam, self.judge, self.key, row.replicate)
+        return judge(exam, self.judge, self.key, self.run.anew(row.replicate))
 
     def store(self, results: Sequence[Job]) -> int:
         """Verdicts of a group."""

@@ -26,6 +26,7 @@ from evaluation.support.exchange import check_limits, export_answers, import_ans
 from evaluation.support.forms import DrawForm, ImportForm, JudgeForm, SupportForm
 from evaluation.support.models import Claim, SupportRun, SupportSet, SupportState
 from evaluation.support.protocol.shapes import SHAPES
+from evaluation.support.reading import read
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import named_table_response
@@ -178,7 +179,7 @@ def support_set(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             "runs": of.runs.order_by("pk"),
             "samples": report.samples(of),
             "sample_close": "support-sample-close",
-            "sheets": report.tables(report.read(of), url_of(of)),
+            "sheets": report.tables(read(of), url_of(of)),
             "shapes": SHAPES,
             "refused": request.GET.get("refused", ""),
         }
@@ -322,7 +323,7 @@ def exported(of: SupportSet, shape: str, params: Any) -> HttpResponseBase:
 
 def tables_of(of: SupportSet) -> list[ReportTable]:
     """Every table of a set."""
-    return report.tables(report.read(of), url_of(of))
+    return report.tables(read(of), url_of(of))
 
 
 def url_of(of: SupportSet) -> str:
@@ -348,7 +349,7 @@ def get_run(access: Access, pk: int) -> SupportRun:
 
 
 RUNS = PayingPages(
-    "support-run",
+    SupportRun,
     get=get_run,
     verbs=asking_verbs(verbs.retry_failed),
     readers=READERS,

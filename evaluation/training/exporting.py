@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from corpus.models import Licence
+from corpus.texts import tokens
 from corpus.versions.effective import EffectiveLabel
 from evaluation.exporters.training import FORMATS, Sample, Text, write_training
 from evaluation.training import asking
@@ -24,7 +25,6 @@ from evaluation.training.models import (
 from evaluation.training.reading import labels_now, texts_of
 from kit.errors import Refused
 from kit.runs.models import RunStatus
-from llm import tokens
 
 _AT_ONCE: Final = 100
 # What the paper trained on (docs/protocol.md 5.6).

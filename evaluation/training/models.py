@@ -19,6 +19,7 @@ class TrainingRun(AskingRun):
     """
 
     task_name = "evaluation.make_training_data"
+    page_route = "training-run"
     noun = "training data"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="training_runs")

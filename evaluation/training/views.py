@@ -14,6 +14,7 @@ from corpus.access import Access, enter, enter_unblinded, refuse_voter
 from corpus.lists import domain_choices
 from corpus.models import Role
 from corpus.run_pages import Kind, PayingPages, asking_verbs, runs_table, states_of
+from corpus.texts.tokens import CHARACTERS
 from evaluation.agents.views import READERS
 from evaluation.exporters.training import FORMATS
 from evaluation.training import services as verbs
@@ -27,7 +28,6 @@ from kit.lists.report_tables import Cell, ReportTable, text
 from kit.lists.tables import Column, Filter, Table
 from llm import endpoints
 from llm.endpoints import NO_ENDPOINT, asked_for, chosen_endpoint
-from llm.tokens import CHARACTERS
 
 LIST = runs_table(
     "Training data",
@@ -185,7 +185,7 @@ def get_run(access: Access, pk: int) -> TrainingRun:
 
 
 RUNS = PayingPages(
-    "training-run",
+    TrainingRun,
     kind=Kind(
         LIST,
         "evaluation/training/runs.html",

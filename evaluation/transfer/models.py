@@ -29,6 +29,7 @@ class Transfer(TrackedRun):
     """
 
     task_name = "evaluation.transfer"
+    page_route = "transfer"
     noun = "transfer"
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="transfers")

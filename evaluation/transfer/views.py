@@ -221,7 +221,7 @@ def send_file(run: Transfer) -> FileResponse:
 
 
 RUNS = RunPages(
-    "transfer",
+    Transfer,
     get=get_transfer,
     verbs={"cancel": verbs.cancel_transfer, "apply": verbs.apply_merge},
     said={"apply": "The file is being merged."},

@@ -40,6 +40,7 @@ def check_copies(
         _check_qrels(folder, name, separator, view, labels, documents, report)
     _check_bridge(folder, f"bridge/{split}.jsonl", labels, report)
     _check_subtopics(folder, f"qrels/{split}.aspects.txt", labels, supports, report)
+    _check_imported(folder, f"qrels/{split}.subtopics.txt", labels, report)
     name = f"examples/{split}.parquet"
     if (folder / name).is_file():
         expected = _gold(labels, supports, decomposed)
@@ -114,6 +115,24 @@ def _check_subtopics(
         report.add(name, f"it stands under aspect {k}, not by aspects and labels", qid, pid)
     for qid, k, pid in sorted(expected - listed):
         report.add(name, f"it does not stand under aspect {k}", qid, pid)
+
+
+def _check_imported(folder: Path, name: str, labels: Labels, report: Report) -> None:
+    """Of imported labels of subtopics the highest is the label of the original gold."""
+    if not (folder / name).is_file():
+        return
+    highest: dict[Pair, int] = {}
+    known: set[Support] = set()
+    for qid, subtopic, pid, value in columns(folder, name, report, separator=" "):
+        if (qid, subtopic, pid) in known:
+            report.add(name, TWICE, qid, pid)
+        known.add((qid, subtopic, pid))
+        highest[qid, pid] = max(highest.get((qid, pid), int(value)), int(value))
+    for pair, found in highest.items():
+        base = labels[pair].base if pair in labels else None
+        if base != found:
+            shown = "nothing" if base is None else base
+            report.add(name, f"its highest label is {found}, the original gold says {shown}", *pair)
 
 
 def _gold(

@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from evaluation.verification.rows import supports_of
+
 # Rows named of each kind; counts are whole.
 MAX_ROWS = 50
 _DOCUMENT = ("content", "title", "source_url", "fetched_on")
@@ -108,8 +110,12 @@ def _documents(path: Path) -> Rows:
 
 
 def _supports(path: Path) -> Rows:
-    rows = pq.read_table(path, columns=["id", "supporting_docs"]).to_pylist()
-    return {f"{row['id']} {pid}": True for row in rows for pid in row["supporting_docs"] or ()}
+    return {f"{aspect} {pid}": True for aspect, pid in supports_of(path)}
+
+
+def _machine_gold(path: Path) -> Rows:
+    rows = pq.read_table(path, columns=["id", "doc_id", "source"]).to_pylist()
+    return {f"{row['id']} {row['doc_id']}": row["source"] for row in rows}
 
 
 def _labels(path: Path) -> Rows:
@@ -128,6 +134,7 @@ _KINDS: tuple[tuple[str, str, Callable[[Path], Rows], Callable[[str, Any, Any], 
     ("aspects", "aspects/{}.parquet", _table("content", "weight", "scale"), _changed_columns),
     ("documents", "documents/{}.parquet", _documents, _changed_documents),
     ("passages of aspects", "aspects/{}.parquet", _supports, lambda key, *_: key),
+    ("machine gold", "machine_gold/{}.parquet", _machine_gold, "{}: {} to {}".format),
     *(
         (
             f"labels of the {view} view",

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from evaluation.exporters.bright_pro import MACHINE
 from evaluation.exporters.votes import FILE, link_of, voted_rows
 from evaluation.verification.rows import Report, objects
 
@@ -46,7 +47,8 @@ def _voted(folder: Path, splits: Sequence[str]) -> dict[tuple[str, str, str], li
     """The labels with votes by split, query and passage, each as often as the evidence has it."""
     found: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
     for split in splits:
-        for name in (f"evidence/{split}.jsonl", f"carried/{split}.jsonl"):
+        own = (f"evidence/{split}.jsonl", f"carried/{split}.jsonl")
+        for name in (*own, f"evidence/{MACHINE}/{split}.jsonl"):
             if (folder / name).is_file():
                 # What is no row of evidence is named where labels are derived.
                 for line in objects(folder, name, Report(), query_id=str, passage_id=str):

@@ -26,7 +26,16 @@ from evaluation.verification.evidence import (
     check_reviews,
     check_votes,
 )
-from evaluation.verification.rows import NotDerived, Pair, Report, objects
+from evaluation.verification.machine_gold import check_machine_gold
+from evaluation.verification.rows import (
+    UNREADABLE,
+    NotDerived,
+    Pair,
+    Report,
+    objects,
+    supports_of,
+    why_not,
+)
 from evaluation.verification.rules import Courses, derive
 
 Row = Mapping[str, Any]
@@ -99,8 +108,6 @@ def _part(
     return base, label, unverified
 
 
-# What reading a file that somebody touched may raise.
-UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 _PAIR: dict[str, type] = {"query_id": str, "passage_id": str}
 _ASPECT = re.compile(r"(.*)-a([0-9]+)", re.DOTALL)
 
@@ -117,7 +124,7 @@ def verify(folder: Path, *, checksums: bool = True) -> Report:
     if not splits:
         raise ValueError(f"{folder} holds no provenance: it is no release.")
     for split in splits:
-        for check in (_check_labels, check_answers, check_reviews):
+        for check in (_check_labels, check_answers, check_reviews, check_machine_gold):
             try:
                 check(folder, split, report)
             except UNREADABLE as error:
@@ -182,14 +189,17 @@ class _Split:
         path = self.folder / f"aspects/{self.split}.parquet"
         if not path.is_file():
             return
-        for row in pq.read_table(path, columns=["id", "supporting_docs"]).to_pylist():
-            match = _ASPECT.fullmatch(row["id"].removeprefix(f"{self.split}-"))
-            if match is None:
-                raise ValueError(f"aspects/{self.split}.parquet: {row['id']!r} is no aspect's id")
-            qid, k = match.groups()
-            self.decomposed.add(qid)
-            self.supports |= {(qid, k, pid) for pid in row["supporting_docs"] or ()}
+        for aspect in pq.read_table(path, columns=["id"])["id"].to_pylist():
+            self.decomposed.add(self._split_id(aspect)[0])
+        self.supports = {(*self._split_id(aspect), pid) for aspect, pid in supports_of(path)}
         self.supporting = {(qid, pid) for qid, _, pid in self.supports}
+
+    def _split_id(self, aspect: str) -> tuple[str, str]:
+        """The query and the number of an aspect."""
+        match = _ASPECT.fullmatch(aspect.removeprefix(f"{self.split}-"))
+        if match is None:
+            raise ValueError(f"aspects/{self.split}.parquet: {aspect!r} is no aspect's id")
+        return match[1], match[2]
 
     def _derive(self, courses: Courses) -> None:
         name = f"evidence/{self.split}.jsonl"
@@ -201,7 +211,7 @@ class _Split:
             try:
                 found = derive(row, pair in self.supporting, courses, self.split)
             except UNREADABLE as error:
-                self.report.add(name, _why(error), *pair)
+                self.report.add(name, why_not(error), *pair)
                 continue
             if found is None:
                 self.report.unverified += 1
@@ -223,7 +233,7 @@ class _Split:
                     row, pair in self.supporting, courses, self.split
                 )
             except UNREADABLE as error:
-                self.report.add(name, _why(error), *pair)
+                self.report.add(name, why_not(error), *pair)
                 continue
             self.report.unverified += unverified
             self.gold[pair] = gold
@@ -271,9 +281,3 @@ class _Split:
                 pair[1], passage_pk=0, base=base.get(pair), given=now, source=source
             )
         return labels
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, NotDerived):
-        return str(error)
-    return f"its evidence cannot be read ({error!r})"

@@ -6,12 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow.parquet as pq
 
 Pair = tuple[str, str]
+# What reading a file that somebody touched may raise.
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
 class NotDerived(ValueError):
     """A row's own evidence gives no label, or contradicts itself; the words say why."""
+
+
+def why_not(error: Exception) -> str:
+    """Why a row's evidence gives no label, in words."""
+    if isinstance(error, NotDerived):
+        return str(error)
+    return f"its evidence cannot be read ({error!r})"
 
 
 @dataclass(frozen=True)
@@ -79,3 +89,13 @@ def columns(folder: Path, name: str, report: Report, *, separator: str) -> Itera
             yield found
         else:
             report.add(name, f"line {number} is no line of {count} columns")
+
+
+def supports_of(path: Path) -> Iterator[tuple[str, str]]:
+    """(id of the aspect, passage that counts as its support) of a file of aspects."""
+    with pq.ParquetFile(path) as table:
+        names = ("supporting_docs", "subtopic_docs")
+        listed = [name for name in names if name in table.schema_arrow.names]
+        for row in table.read(columns=["id", *listed]).to_pylist():
+            for name in listed:
+                yield from ((row["id"], pid) for pid in row[name] or ())

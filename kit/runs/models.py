@@ -25,6 +25,7 @@ from kombu.exceptions import OperationalError
 from kit.failpoints import reach
 from kit.health.logs import run_now
 from kit.runs import turns
+from kit.runs.quotas import priorities
 
 logger = logging.getLogger(__name__)
 # What sending raises when no broker answers.
@@ -105,8 +106,11 @@ class TrackedRun(models.Model):
 
     task_name: ClassVar[str] = ""
     noun: ClassVar[str] = ""
-    # How a filter leads from such a run to its benchmark, of kinds that share (kit/runs/turns.py).
-    of_benchmark: ClassVar[str] = ""
+    # How a filter leads from such a run to its benchmark.
+    of_benchmark: ClassVar[str] = "benchmark"
+    # The route of its page, and the field that it takes beside the benchmark ("": none).
+    page_route: ClassVar[str] = ""
+    page_key: ClassVar[str] = "pk"
     # Somebody waits for it in front of a page.
     at_screen: ClassVar[bool] = False
 
@@ -153,8 +157,11 @@ class TrackedRun(models.Model):
 
     @property
     def scope(self) -> str:
-        """Where its events stand; subclasses belong to a benchmark."""
-        return str(self.benchmark.slug)  # type: ignore[attr-defined]
+        """Where its events stand: in its benchmark."""
+        found: Any = self
+        for name in self.of_benchmark.split("__"):
+            found = getattr(found, name)
+        return str(found.slug)
 
     @property
     def event_data(self) -> dict[str, Any] | None:
@@ -172,17 +179,24 @@ class TrackedRun(models.Model):
         return min(100, 100 * self.done // self.total) if self.total else 0
 
     @classmethod
-    def weigh(cls, priority: int | None, total: int) -> int:
-        """The weight of such a run: what a person said of it, else by its size."""
+    def weigh(cls, said: int | None, total: int, of_benchmark: int | None = None) -> int:
+        """The weight of such a run: what a person said of it, else of its benchmark, else by its
+        size. What somebody waits for at the screen goes before what is said of a benchmark."""
         by_size = turns.Priority.LOW if total > turns.SMALL else turns.Priority.NORMAL
-        return priority or (turns.AT_SCREEN if cls.at_screen else by_size)
+        return said or (turns.AT_SCREEN if cls.at_screen else of_benchmark or by_size)
 
     @property
     def claimant(self) -> turns.Claimant:
         """Who it is where several runs wait for the same."""
-        weight = self.weigh(getattr(self, "priority", None), self.total)
         scope = self.scope.partition("#")[0]  # of what stands apart in the record, too
+        said = getattr(self, "priority", None)
+        weight = self.weigh(said, self.total, priorities().get(scope))
         return turns.Claimant((self.task_name, self.pk), scope, weight)
+
+    @property
+    def level(self) -> str:
+        """Its priority in a word."""
+        return turns.in_a_word(self.claimant.weight)
 
     @property
     def groups(self) -> "RunGroupQuerySet":
@@ -214,8 +228,7 @@ class TrackedRun(models.Model):
     def claim(self) -> bool:
         """Take the run for this process; False if another worker has it or this one is ending."""
         # A group belongs to a run that was claimed; whichever thread of its worker takes it.
-        may_claim = not self.task_name or turns.may_claim(at_screen=self.at_screen)
-        if stopping.is_set() or not may_claim:
+        if stopping.is_set() or (self.task_name and not self.may_claim()):
             return False
         now = timezone.now()
         # In one transaction, so that the fence read back is the one that this claim wrote.
@@ -240,6 +253,10 @@ class TrackedRun(models.Model):
             _claimed.run = self
             run_now.set(self.log_name)
         return bool(changed)
+
+    def may_claim(self) -> bool:
+        """Whether this thread of a worker may begin it (kit/runs/turns.py)."""
+        return not turns.threads or turns.may_claim(self.claimant, at_screen=self.at_screen)
 
     def beat(self, **fields: Any) -> None:
         """Renew the lease and store progress; raises LostLease if the run is no longer ours.

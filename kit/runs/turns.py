@@ -26,6 +26,21 @@ class Priority(models.IntegerChoices):
     HIGH = 16, "high"
 
 
+def level_of(priority: int | None) -> str | None:
+    """It in a word; None where nobody said one."""
+    return None if priority is None else Priority(priority).label
+
+
+def named(level: str | None) -> Priority | None:
+    """The priority that is called so; None for none, or "by-size"."""
+    return None if level in (None, "by-size") else Priority[str(level).upper()]
+
+
+def in_a_word(weight: int) -> str:
+    """What people call a weight."""
+    return str(Priority(weight).label) if weight in Priority else "at the screen"
+
+
 # Of work for somebody who sits at the screen.
 AT_SCREEN: Final = 64
 # A run about which nobody has said anything is of normal priority up to so many items, else of low.
@@ -53,9 +68,9 @@ _waiting: dict[Key, float] = {}
 _refused: dict[Key, float] = {}
 # Between two tries at least: where too many have not ended yet what they had begun.
 _TRY_S: Final = 1.0
-# Threads of this worker process, and those that are at work for nobody at the screen.
+# Threads of this worker process, and what those are at that work for nobody at the screen.
 threads = 0
-_busy: set[int] = set()
+_busy: dict[int, Claimant] = {}
 
 
 class Turn:
@@ -145,16 +160,28 @@ def in_order(due: list[tuple[Claimant, bool, Any]]) -> list[Any]:
     return [what for *_, what in sorted(due, key=rank)]
 
 
-def may_claim(*, at_screen: bool) -> bool:
-    """Whether this thread may begin work: one of a worker's is kept for people at the screen."""
+def may_claim(who: Claimant, *, at_screen: bool) -> bool:
+    """Whether this thread of a worker may begin that run; it is noted as busy with it.
+
+    One thread is kept for people at the screen. Of three or more another one is kept from runs of
+    low weight, and from those beside which their benchmark has one of no less weight at work: a
+    run that holds its thread to the end has no slices, and others are not to wait for it.
+    """
     me = threading.get_ident()
     with _guard:
-        is_kept = not at_screen and threads > 1 and len(_busy - {me}) >= threads - 1
-        if threads and not is_kept and not at_screen:
-            _busy.add(me)
-        return not is_kept
+        others = [each for thread, each in _busy.items() if thread != me]
+        free = threads - 1 - len(others)
+        is_one_of_many = who.weight < Priority.NORMAL or any(
+            each.scope == who.scope and each.weight >= who.weight for each in others
+        )
+        kept = 1 if threads > 2 and is_one_of_many else 0
+        # One that is at work already begins a part of it.
+        may = at_screen or me in _busy or threads < 2 or free > kept
+        if may and not at_screen:
+            _busy.setdefault(me, who)
+        return may
 
 
 def end_claim() -> None:
     """This thread's work is over."""
-    _busy.discard(threading.get_ident())
+    _busy.pop(threading.get_ident(), None)

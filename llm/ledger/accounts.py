@@ -17,7 +17,7 @@ from kit.errors import Refused
 from kit.models import Quota
 from kit.runs.models import TrackedRun, begin
 from kit.runs.moves import note
-from kit.runs.turns import Priority
+from kit.runs.turns import Priority, level_of
 from llm import endpoints
 from llm.endpoints import Endpoint, SettingsError
 from llm.ledger.reserving import limit_of, quota_words, this_month, units_of_month
@@ -53,11 +53,9 @@ def share_quota(scope: str, limits: Mapping[str, Any]) -> Quota:
 class PayingRun(TrackedRun):
     """Base of runs that ask models.
 
-    `budget_usd` is what a person allows to be spent, null for no limit. The account holds the same
-    number, for the reservation that goes with every call; `set_budget` writes both.
+    `budget_usd` is what a person allows to be spent, null for no limit; the account holds the same
+    number, and `set_budget` writes both.
     """
-
-    of_benchmark = "benchmark"
 
     budget_usd = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
     account = models.OneToOneField(Account, null=True, on_delete=models.PROTECT, related_name="+")
@@ -97,7 +95,7 @@ class AskingRun(PayingRun):
     calls_in_flight = models.PositiveSmallIntegerField(default=16)
     # Why a worker paused the run by itself, and what to do; for people.
     pause_reason = models.TextField(blank=True, default="")
-    # What a person said of it; null: by its size (kit/runs/turns.py).
+    # What a person said of it; null: as its benchmark's, or by its size (kit/runs/turns.py).
     priority = models.PositiveSmallIntegerField(null=True, choices=Priority.choices)
     # What it works on: rows with a `state`.
     items_name: ClassVar[str] = "items"
@@ -115,12 +113,6 @@ class AskingRun(PayingRun):
     def asked(self) -> list[tuple[str, str]]:
         """The one endpoint with its model; runs that ask several say so."""
         return [(self.endpoint, self.model)]
-
-    @property
-    def level(self) -> str:
-        """Its priority in a word, by its size where nobody said one."""
-        weight = self.weigh(self.priority, self.total)
-        return str(Priority(weight).label) if weight in Priority else "at the screen"
 
 
 RunT = TypeVar("RunT", bound=AskingRun)
@@ -209,8 +201,7 @@ def start_asking(
     **said: object,
 ) -> RunT:
     """Store a new run with the items that wait in it, and wake a worker, or keep it for the calling
-    process where it is `claimed`; its account is there where it asks anybody. The event of `verb`
-    holds what is `said`.
+    process where it is `claimed`. The event of `verb` holds what is `said`.
 
     Raises Refused as `check_budget` does.
     """
@@ -236,21 +227,16 @@ def set_budget(run: PayingRun, usd: Decimal | None, *, actor: User | None, scope
     check_budget(usd, run.asked)
     with transaction.atomic():
         account = open_account(run)
-        Account.objects.filter(pk=account.pk).update(limit_units=limit_of(usd))
+        account.limit_units, run.budget_usd = limit_of(usd), usd
+        account.save(update_fields=["limit_units"])
         type(run).objects.filter(pk=run.pk).update(budget_usd=usd)
-        run.budget_usd = usd
-        run.account = Account.objects.get(pk=account.pk)
-        audit.record(
-            actor=actor,
-            verb=f"set budget of {run._meta.verbose_name}",
-            target=run,
-            scope=scope,
-            data={"usd": None if usd is None else str(usd)},
-        )
+        said = {"usd": None if usd is None else str(usd)}
+        audit.record(actor, f"set budget of {run._meta.verbose_name}", run, scope, said)
 
 
 def set_priority(*, run: AskingRun, priority: int | None, actor: User | None) -> None:
-    """Say which of the runs that wait for the same goes first; None leaves it to the run's size.
+    """Say which of the runs that wait for the same goes first; None leaves it to its benchmark's
+    priority, or to the run's size.
 
     From its next turn on (kit/runs/turns.py). Raises Refused for `high` by who is no staff:
     it goes before the runs of other benchmarks, whose admins share the workers.
@@ -259,8 +245,7 @@ def set_priority(*, run: AskingRun, priority: int | None, actor: User | None) ->
         raise Refused("Staff of the site alone put a run before all others.", field="priority")
     with transaction.atomic():
         type(run).objects.filter(pk=run.pk).update(priority=priority)
-        level = None if priority is None else Priority(priority).label
-        note(run, actor, f"set priority of {run.noun}", priority=level)
+        note(run, actor, f"set priority of {run.noun}", priority=level_of(priority))
     run.priority = priority
 
 
@@ -269,12 +254,11 @@ def budget_words(run: PayingRun, *, waiting: str) -> str:
     account = open_account(run)
     if account.quota and (words := quota_words(account, account.quota)):
         return f"{words} {waiting} keep waiting. Whoever runs the site may raise it; then resume."
-    reserved = ""
-    if account.reserved_units:
-        reserved = (
-            f" and ${_cents(account.reserved_usd)} held for calls that were not answered, or "
-            "whose answer named no tokens, and may have been paid for"
-        )
+    held = (
+        f" and ${_cents(account.reserved_usd)} held for calls that were not answered, or whose "
+        "answer named no tokens, and may have been paid for"
+    )
+    reserved = held if account.reserved_units else ""
     return (
         f"The budget of ${account.limit_usd or Decimal(0):,.2f} has no room for the next call: "
         f"${_cents(account.spent_usd)} spent{reserved}. {waiting} keep waiting. Raise the "

@@ -12,13 +12,12 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final, TypeAlias, cast
 
-from django.core.cache import cache
-from django.db.models import BigIntegerField, Case, Count, F, Max, Q, QuerySet, Sum, When
+from django.db.models import BigIntegerField, Case, Count, F, Q, QuerySet, Sum, When
 from django.db.models.functions import Cast, Round, TruncDate
 from django.utils import timezone
 
 from kit.lists.report_tables import Cell, ReportTable, text
-from kit.lists.tables import Choices, Column, Filter, Table
+from kit.lists.tables import Column, Filter, Table
 from kit.numbers import is_number
 from llm.models import UNITS_PER_USD, Call, CallQuerySet, to_usd
 from llm.requests import Message
@@ -105,8 +104,6 @@ def spending_by(calls: QuerySet[Call], *names: str) -> list[tuple[tuple[Any, ...
 Group: TypeAlias = tuple[dict[str, Any], Spending]
 """Calls that share _GROUPED, and what they came to."""
 _GROUPED: Final = ("account", "day", "endpoint", "model", "role", "run", "status")
-_KEPT_S: Final = 86_400
-_AWAITED: Final = (Call.Status.INTENT, Call.Status.POSSIBLY_PAID)
 
 
 def grouped(calls: QuerySet[Call]) -> list[Group]:
@@ -115,31 +112,6 @@ def grouped(calls: QuerySet[Call]) -> list[Group]:
     return [
         (dict(zip(_GROUPED, key, strict=True)), sums) for key, sums in spending_by(named, *_GROUPED)
     ]
-
-
-def kept_groups(accounts: Iterable[int | None]) -> list[Group]:
-    """The same of all calls of these accounts, of each read anew where one was begun or settled.
-
-    A call that is answered or failed never changes again, and one that is begun has a higher key
-    than all before: so an account with the same last key and as many calls in each of the other
-    states has the same sums.
-    """
-    calls = Call.objects.filter(account__in=accounts).order_by()
-    open_calls = calls.filter(status__in=_AWAITED).values_list("account", "status")
-    counts = {(account, state): n for account, state, n in open_calls.annotate(Count("pk"))}
-    keys = {}
-    for account, last in calls.values_list("account").annotate(Max("pk")):
-        parts = "calls", account, last, *(counts.get((account, each), 0) for each in _AWAITED)
-        keys[account] = ":".join(map(str, parts))
-    kept: dict[str, list[Group]] = cache.get_many(keys.values())
-    anew = [account for account, key in keys.items() if key not in kept]
-    if anew:
-        found: dict[str, list[Group]] = {keys[account]: [] for account in anew}
-        for group in grouped(calls.filter(account__in=anew)):
-            found[keys[group[0]["account"]]].append(group)
-        cache.set_many(found, _KEPT_S)
-        kept |= found
-    return [group for key in keys.values() for group in kept[key]]
 
 
 def summed(groups: Iterable[Group]) -> Spending:
@@ -196,7 +168,6 @@ UNCOSTED: Final = "uncosted"
 STATES: Final = [*Call.Status.choices, (UNCOSTED, "of unknown cost")]
 # Of one call and in a file: texts stay where they are.
 _TEXTS: Final = ("request", "text", "tool_calls", "logprobs")
-_MONTHS: Final = 120
 
 
 def _find(calls: QuerySet[Call], words: str) -> QuerySet[Call]:
@@ -212,16 +183,8 @@ def _in_state(calls: QuerySet[Call], value: str) -> QuerySet[Call]:
 
 def _begun(calls: QuerySet[Call], value: str) -> QuerySet[Call]:
     """Begun on a day, "2026-11-22", or in a month, "2026-11"."""
-    period = _period(value)
-    return begun_between(calls, *period) if period else calls.none()
-
-
-def is_asked(group: Group, asked: Mapping[str, str]) -> bool:
-    """Whether the calls of the group are among those that these values of CALLS ask for."""
-    key = {**group[0], "run": str(group[0]["account"]), "state": group[0]["status"]}
-    period = _period(asked.get("begun", ""))
-    is_then = period is None or period[0] <= key["day"] < period[1]
-    return is_then and all(key[name] == asked[name] for name in asked if name in key)
+    days = period(value)
+    return begun_between(calls, *days) if days else calls.none()
 
 
 def begun_between(
@@ -284,19 +247,6 @@ HEADER: Final = tuple(_FILE)
 def without_texts(calls: QuerySet[Call]) -> QuerySet[Call]:
     """As a list reads them: what was asked and answered is long, and no line shows it."""
     return calls.defer(*_TEXTS).select_related("account")
-
-
-def choices_of(
-    groups: Sequence[Group], params: Mapping[str, str], runs: Sequence[tuple[str, str]] = ()
-) -> dict[str, Choices]:
-    """The drop-downs: what these calls hold, and a day that a link names."""
-    months = {f"{key['day']:%Y-%m}" for key, _ in groups}
-    periods = sorted(months, reverse=True)[:_MONTHS]
-    asked = params.get("begun", "")
-    if asked not in periods and _period(asked):
-        periods = [asked, *periods]
-    of = {name: _alike(key[name] for key, _ in groups) for name in ("role", "model", "endpoint")}
-    return {"run": runs, **of, "begun": [(each, each) for each in periods]}
 
 
 def lines(calls: QuerySet[Call]) -> Iterator[tuple[Any, ...]]:
@@ -372,11 +322,7 @@ def _sheet(
     return ReportTable(name, title, (*heads, *_COUNTED), tuple(rows), empty="No call was made yet.")
 
 
-def _alike(values: Iterable[str]) -> Choices:
-    return [(each, each) for each in sorted(set(values)) if each]
-
-
-def _period(value: str) -> tuple[date, date] | None:
+def period(value: str) -> tuple[date, date] | None:
     """The first day that "2026-11" or "2026-11-22" names, and the one after its last."""
     try:
         day = date.fromisoformat(value if len(value) == 10 else f"{value}-01")

@@ -38,27 +38,23 @@ def reserve(charges: Sequence[tuple[int | None, Decimal | None]]) -> list[bool |
     """
     ids = {pk for pk, _ in charges if pk is not None}
     rows = Account.objects.select_for_update().order_by("pk").in_bulk(ids)
-    own = {pk: _Room(row.limit_units) for pk, row in rows.items()}
-    for pk, row in rows.items():
-        own[pk].take(row.spent_units + row.reserved_units, calls=0)
+    own = {pk: _Room(row.left_units) for pk, row in rows.items()}
     shared = {quota.pk: _left(quota, keeps_month=True) for quota in _locked(rows.values())}
     changes: list[tuple[int, int, int, int]] = []
     fits: list[bool | None] = []
     for pk, bound in charges:
-        account, does_fit = rows.get(pk or 0), True
-        if account is not None:
-            units = to_units(bound or Decimal(0))
-            rooms = [own[account.pk]]
-            if account.quota_id:
-                rooms.append(shared[account.quota_id])
-            does_fit = all(room.fits(bound) for room in rooms)
-            if does_fit and any(room.places == 0 for room in rooms):
-                fits.append(None)
-                continue
-            if does_fit:
-                for room in rooms:
-                    room.take(units)
-                changes.append((account.pk, 0, units, int(account.quota_id is not None)))
+        if (account := rows.get(pk or 0)) is None:
+            fits.append(True)
+            continue
+        quota, units = account.quota_id, to_units(bound or Decimal(0))
+        rooms = [own[account.pk], *([shared[quota]] if quota else [])]
+        does_fit: bool | None = all(room.fits(bound) for room in rooms)
+        if does_fit and any(room.places == 0 for room in rooms):
+            does_fit = None
+        if does_fit:
+            for room in rooms:
+                room.take(units)
+            changes.append((account.pk, 0, units, int(quota is not None)))
         fits.append(does_fit)
     move(changes)
     return fits
@@ -138,8 +134,7 @@ def quota_words(account: Account, quota: Quota) -> str:
     left = _left(quota)
     if left.calls is not None and left.calls < 1:
         return f"The benchmark's quota of {quota.calls:,} calls to models is used up."
-    own = account.limit_units
-    own = None if own is None else own - account.spent_units - account.reserved_units
+    own = account.left_units
     if left.units is None or (own is not None and own <= left.units):
         return ""
     in_all = _left(Quota(pk=quota.pk, usd=quota.usd)).units

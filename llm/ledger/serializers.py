@@ -6,6 +6,9 @@ from typing import Any, Final
 from rest_framework import serializers
 
 from kit.api import RUN_FIELDS
+from kit.runs.quotas import priorities
+from kit.runs.turns import in_a_word
+from llm.ledger.accounts import AskingRun
 from llm.ledger.reading import Spending
 from llm.requests import EFFORTS
 
@@ -21,8 +24,18 @@ class PaidSerializer(serializers.Serializer):
 
     spent_usd = UsdField()
     reserved_usd = UsdField()
-    # By its size where nobody set one; only of runs that ask models many at a time.
-    priority = serializers.CharField(source="level", read_only=True)
+    # Its benchmark's, or by its size, where nobody set one; only of runs that ask models many at a
+    # time.
+    priority = serializers.SerializerMethodField()
+
+    def get_priority(self, run: AskingRun) -> str:
+        """In a word; what its benchmark has is asked once a list."""
+        context: Any = self.context
+        known: dict[int, int | None] = context.setdefault("priorities", {})
+        key = getattr(run, "benchmark_id", run.pk)
+        if key not in known:
+            known[key] = priorities().get(run.scope.partition("#")[0])
+        return in_a_word(run.weigh(run.priority, run.total, known[key]))
 
 
 def asking_fields(*own: str) -> list[str]:

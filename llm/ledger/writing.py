@@ -53,8 +53,8 @@ _SETTLED: Final = (
 class Intent:
     """A request about to be sent, and what it is for in the caller's words.
 
-    `account_id` pays for it, at `price`, at most `bound` (None: not known). `profile` is how the
-    model is asked: what it does not take is not sent.
+    `account_id` pays for it, at `price`, at most `bound` (None: not known); `profile` is how the
+    model is asked.
     """
 
     request: Request
@@ -79,10 +79,9 @@ def look_up(keys: Sequence[str]) -> list[Reply | None]:
 def intend(intents: Sequence[Intent]) -> list[int | None]:
     """Write down attempts that are about to be sent; their call ids, in the same order.
 
-    All in one transaction, with the reservation of what each can cost at most. None stands for
-    an attempt that does not fit its account's limit now, NOT_NOW for one beyond the calls that its
-    benchmark may have in flight: it was not written, and must not be sent. Each is the next
-    attempt at its key.
+    All in one transaction, with the reservation of what each can cost at most. What was not written
+    must not be sent: None stands for an attempt that does not fit its account's limit now, NOT_NOW
+    for one beyond the calls that its benchmark may have in flight.
     """
 
     def write() -> list[int | None]:
@@ -117,11 +116,12 @@ def is_awaiting(account_id: int | None, *, since: datetime) -> bool:
 def list_lost_calls(*, older_than: timedelta = LOST_AFTER) -> int:
     """List calls that nobody waits for any more as possibly paid; how many there were.
 
-    Their worker died after it wrote their intent: whether it had sent them cannot be known. What
-    they can have cost stays reserved; an answer that still arrives settles them all the same.
+    Their worker died, perhaps before it sent them. What they can have cost stays reserved; an
+    answer that still arrives settles them all the same.
     """
-    rows = Call.objects.under_way().filter(created_at__lt=timezone.now() - older_than)
-    listed = rows.update(status=Call.Status.POSSIBLY_PAID, error=LOST, settled_at=timezone.now())
+    now = timezone.now()
+    rows = Call.objects.under_way().filter(created_at__lt=now - older_than)
+    listed = rows.update(status=Call.Status.POSSIBLY_PAID, error=LOST, settled_at=now)
     if listed:
         logger.warning("%s calls were never answered and are listed as possibly paid", listed)
     return listed
@@ -189,17 +189,14 @@ def _settle(outcomes: Sequence[Outcome]) -> list[Reply | None]:
 def _apply(result: Reply | LLMError, row: Call, rival: Call | None) -> None:
     """Move the row to what came of it, where that is a legal move.
 
-    A second answer was paid all the same, so it is kept, but under another status
-    than answered.
+    A second answer was paid all the same: it is kept, but does not stand as answered.
     """
-    error = ""
+    status, error = Call.Status.ANSWERED, ""
     if isinstance(result, LLMError):
         status = Call.Status.POSSIBLY_PAID if result.maybe_paid else Call.Status.FAILED
         error = result.message
     elif rival:
         status, error = Call.Status.POSSIBLY_PAID, _ANOTHER_STANDS
-    else:
-        status = Call.Status.ANSWERED
     if row is rival or not (status == row.status or status in Call.MOVES[row.status]):
         return
     row.status, row.error, row.settled_at = status, error, timezone.now()

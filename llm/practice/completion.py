@@ -7,18 +7,20 @@ import struct
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from hashlib import blake2b, sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 from llm.practice import writing
 from llm.practice.blocks import Material, find_material, read_blocks, read_named
 from llm.practice.rules import CHECK, ROLES, Answer
+from llm.profiles import likely_tokens
 
 MODEL = "practice-1"
 DIMENSIONS = 256
 _TOKEN = re.compile(r"\s*\w+|\s*[^\w\s]|\s+")
+_Messages: TypeAlias = Sequence[Mapping[str, Any]]
 _OPPOSITE = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
-_CHARS_PER_TOKEN = 4
 _MAX_DIMENSIONS = 4096
 _LONGEST_TEXT = 500
 # Ends of the prompts of corpus/prompts that ask for a query in other words.
@@ -36,6 +38,28 @@ class Refusal(Exception):
         self.status = status
 
 
+class _Prompt:
+    """The messages of a request, and what stands in them."""
+
+    def __init__(self, messages: _Messages) -> None:
+        self.messages = messages
+        self.last = str(messages[-1].get("content") or "") if messages else ""
+        # What searches returned.
+        self.outputs = [str(m.get("content") or "") for m in messages if m.get("role") == "tool"]
+
+    @cached_property
+    def question(self) -> str:
+        """The fenced question of whoever searches; "" where there is none."""
+        users = (m.get("content") for m in self.messages if m.get("role") == "user")
+        first = next((text for text in users if isinstance(text, str)), "")
+        return read_blocks(first).get("query", "")
+
+    @cached_property
+    def documents(self) -> list[str]:
+        """The documents that a reranker is shown."""
+        return [text for tag, _, text in read_named(self.last) if tag == "document"]
+
+
 def models(body: Mapping[str, Any]) -> dict[str, Any]:
     """The list of models; there is nothing to ask for it, so the body is empty."""
     entry = {"id": MODEL, "object": "model", "created": 0, "owned_by": "assay"}
@@ -50,7 +74,7 @@ def chat_completion(body: Mapping[str, Any]) -> dict[str, Any]:
     messages = body.get("messages")
     if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
         raise Refusal("messages must be a list of chat messages.")
-    calls = _tool_calls(body, messages)
+    calls = _tool_calls(body, _Prompt(messages))
     answer = Answer("") if calls else _answer(body, messages)
     text = _text(answer)
     message = {"role": "assistant", "content": text or None, "refusal": None}
@@ -71,12 +95,10 @@ def chat_completion(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def predicted(role: str, messages: Sequence[Mapping[str, Any]]) -> str:
+def predicted(role: str, messages: _Messages) -> str:
     """What the practice model would answer in that role; "" where it has nothing to work on."""
     material = find_material(messages)
-    if material is None or role not in ROLES:
-        return ""
-    return _text(ROLES[role](material))
+    return _text(ROLES[role](material)) if material and role in ROLES else ""
 
 
 def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,12 +110,11 @@ def embeddings(body: Mapping[str, Any]) -> dict[str, Any]:
     dimensions = body.get("dimensions") or DIMENSIONS
     if not isinstance(dimensions, int) or not 1 <= dimensions <= _MAX_DIMENSIONS:
         raise Refusal(f"dimensions must be a number from 1 to {_MAX_DIMENSIONS}.")
-    vectors = [embed(text, dimensions) for text in texts]
-    packed = body.get("encoding_format") == "base64"
-    data = [
-        {"object": "embedding", "index": i, "embedding": _as_base64(v) if packed else v}
-        for i, v in enumerate(vectors)
-    ]
+    found: list[Any] = [embed(text, dimensions) for text in texts]
+    if body.get("encoding_format") == "base64":  # little-endian 32-bit floats
+        packed = (struct.pack(f"<{dimensions}f", *vector) for vector in found)
+        found = [b64encode(each).decode("ascii") for each in packed]
+    data = [{"object": "embedding", "index": i, "embedding": v} for i, v in enumerate(found)]
     usage = _usage("".join(texts), "")
     return {"object": "list", "model": MODEL, "data": data, "usage": usage}
 
@@ -134,26 +155,22 @@ def _text(answer: Answer) -> str:
     return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
 
 
-def _as_base64(vector: list[float]) -> str:
-    """The vector as the embeddings API packs it: little-endian 32-bit floats."""
-    return b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode("ascii")
-
-
 def _check_model(body: Mapping[str, Any]) -> None:
     if body.get("model") != MODEL:
         raise Refusal(f"There is one model here: {MODEL}.", status=404)
 
 
-def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answer:
+def _answer(body: Mapping[str, Any], messages: _Messages) -> Answer:
     try:
         name = str(body["response_format"]["json_schema"]["name"])
     except (KeyError, TypeError):
         name = ""
     if messages and messages[-1].get("role") == "assistant":
         messages = messages[:-1]  # the beginning of its answer, with no thoughts
-    if not name and (written := _free(body, messages)) is not None:
+    prompt = _Prompt(messages)
+    if not name and (written := _free(body, prompt)) is not None:
         return Answer(written)
-    if name in writing.SCHEMAS and (made := _training(name, messages)) is not None:
+    if name in writing.SCHEMAS and (made := _training(name, prompt)) is not None:
         return Answer(made)
     if name == CHECK:
         return Answer({"ok": True})
@@ -162,7 +179,7 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
         known = ", ".join([*ROLES, *writing.SCHEMAS, CHECK])
         raise Refusal(f"The practice model answers by these JSON schemas only: {known}.")
     if material is None and name == "rag_answer":  # who answers without a passage
-        material = Material(_question(messages), (), "", "")
+        material = Material(prompt.question, (), "", "")
     if material is None:
         raise Refusal(
             "No user message has a block <chunk-...> to judge, <page-...> or <passage-...>."
@@ -170,12 +187,12 @@ def _answer(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> Answe
     return role(replace(material, misread=_misread(body, messages)))
 
 
-def _free(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> str | None:
+def _free(body: Mapping[str, Any], prompt: _Prompt) -> str | None:
     """What is written where no schema is asked for; None where nothing here is known."""
-    last, question, documents = _last(messages), _question(messages), _documents(messages)
+    last, question, documents = prompt.last, prompt.question, prompt.documents
     if (grade := writing.free_grade(last)) is not None:
         return grade
-    if (page := _training("", messages)) is not None:
+    if (page := _training("", prompt)) is not None:
         return str(page)
     if last.endswith(_REWRITES):
         return writing.rewriting(question)
@@ -183,21 +200,26 @@ def _free(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> str | N
         return writing.expansion(question, documents, read_blocks(last).get("answer", ""))
     if documents:
         return writing.reranking(last, question, documents)
-    if (evidence := _evidence(body, messages)) is not None:
+    passages = [(line, text) for tag, line, text in read_named(last) if tag == "passage"]
+    if question and (body.get("tools") or passages or _NOTHING in last):
+        found = [hit for output in prompt.outputs for hit in writing.read_hits(output)]
+        found += [(line.strip().strip("[]"), text) for line, text in passages]
+        evidence = dict[str, str]()
+        for docid, text in found:
+            evidence.setdefault(docid, text)
         said = writing.quoted_answer(question, evidence)
-        asks = any("Confidence:" in str(m.get("content")) for m in messages)
+        asks = any("Confidence:" in str(m.get("content")) for m in prompt.messages)
         return said if asks else said.removeprefix("Answer: ").rpartition("\n")[0]
-    outputs = _outputs(messages)
-    return outputs[-1][:_LONGEST_TEXT] if outputs else None
+    return prompt.outputs[-1][:_LONGEST_TEXT] if prompt.outputs else None
 
 
-def _training(name: str, messages: Sequence[Mapping[str, Any]]) -> Any:
-    asked = messages[:2]  # a repair has no block
-    prompt = "\n".join(str(each.get("content")) for each in asked)
-    return writing.training(name, prompt, _question(messages), _documents(asked))
+def _training(name: str, prompt: _Prompt) -> Any:
+    asked = _Prompt(prompt.messages[:2])  # a repair has no block
+    text = "\n".join(str(each.get("content")) for each in asked.messages)
+    return writing.training(name, text, prompt.question, asked.documents)
 
 
-def _misread(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> float:
+def _misread(body: Mapping[str, Any], messages: _Messages) -> float:
     """At temperature 0 nothing; else up to a fifth of it, drawn from the request itself."""
     temperature = body.get("temperature")
     if not isinstance(temperature, int | float) or temperature <= 0:
@@ -207,54 +229,15 @@ def _misread(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> floa
     return float(0.2 * temperature * (drawn / 2**31 - 1))
 
 
-def _question(messages: Sequence[Mapping[str, Any]]) -> str:
-    """The fenced question of whoever searches; "" where there is none."""
-    for message in messages:
-        if message.get("role") == "user" and isinstance(message.get("content"), str):
-            return read_blocks(message["content"]).get("query", "")
-    return ""
-
-
-def _documents(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The documents that a reranker is shown."""
-    return [text for tag, _, text in read_named(_last(messages)) if tag == "document"]
-
-
-def _last(messages: Sequence[Mapping[str, Any]]) -> str:
-    return str(messages[-1].get("content") or "") if messages else ""
-
-
-def _evidence(
-    body: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]
-) -> dict[str, str] | None:
-    """What a search agent answers from, by id: what its searches returned, or what it is given;
-    None where nobody asks for that."""
-    last = _last(messages)
-    given = [(line, text) for tag, line, text in read_named(last) if tag == "passage"]
-    if not _question(messages) or not (body.get("tools") or given or _NOTHING in last):
-        return None
-    found: dict[str, str] = {}
-    for output in _outputs(messages):
-        for docid, text in writing.read_hits(output):
-            found.setdefault(docid, text)
-    for line, text in given:
-        found.setdefault(line.strip().strip("[]"), text)
-    return found
-
-
-def _outputs(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [str(m.get("content") or "") for m in messages if m.get("role") == "tool"]
-
-
-def _tool_calls(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _tool_calls(body: Mapping[str, Any], prompt: _Prompt) -> list[dict[str, Any]]:
     """A call of the first tool as long as none was answered, with the question as its words; of a
     search agent, whose question stands in a block, as long as its rule says (writing.py)."""
     tools = body.get("tools")
     if not isinstance(tools, list):
         return []
-    question, outputs = _question(messages), _outputs(messages)
-    searched = writing.next_query(question, outputs) if question else None
-    if searched is None and (question or outputs):
+    question = prompt.question
+    searched = writing.next_query(question, prompt.outputs) if question else None
+    if searched is None and (question or prompt.outputs):
         return []
     try:
         function = tools[0]["function"]
@@ -262,9 +245,8 @@ def _tool_calls(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> l
         name = str(function["name"])
     except (LookupError, TypeError, AttributeError):
         raise Refusal("tools must be a list of functions with parameters.") from None
-    material = find_material(messages)
-    asked = material.query if material else str(messages[-1].get("content") or "")
-    asked = searched or asked
+    material = find_material(prompt.messages)
+    asked = searched or (material.query if material else prompt.last)
     arguments = {
         key: 5 if shape.get("type") == "integer" else asked
         for key, shape in properties.items()
@@ -276,7 +258,7 @@ def _tool_calls(body: Mapping[str, Any], messages: list[Mapping[str, Any]]) -> l
 
 
 def _usage(asked: str, answered: str) -> dict[str, Any]:
-    prompt, completion = (math.ceil(len(text) / _CHARS_PER_TOKEN) for text in (asked, answered))
+    prompt, completion = likely_tokens(asked), likely_tokens(answered)
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,

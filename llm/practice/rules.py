@@ -3,7 +3,7 @@ what a prompt gives it to read in, answer out."""
 
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -258,31 +258,28 @@ def _rag_answer(material: Material) -> Answer:
     return Answer({"Answer": sentence[:LONGEST_QUOTE] if shared else nothing})
 
 
-def _judged(say: Callable[[Mapping[str, float], int], dict[str, Any]]) -> Role:
-    """A judge of an agent's answer, by the words of the aspects that stand in it: scores by aspect,
-    and points, for which it is not told the weights."""
-
-    def judge(material: Material) -> Answer:
-        answer, scores = "\n".join(material.answers), dict[str, float]()
-        for _, line, text in material.named:
-            if aspect := _ASPECT.search(line):
-                share = coverage(text, answer)
-                scores[aspect[0]] = 1.0 if share >= 0.6 else 0.5 if share >= 0.3 else 0.0
-        points = 1 + round(4 * sum(scores.values()) / len(scores)) if scores else 1
-        return Answer(say(scores, points))
-
-    return judge
+def _aspects_in(material: Material) -> tuple[dict[str, float], int]:
+    """How far the words of each aspect stand in an agent's answer, and the points for that: nobody
+    tells the judge the weights."""
+    answer, scores = "\n".join(material.answers), dict[str, float]()
+    for _, line, text in material.named:
+        if aspect := _ASPECT.search(line):
+            share = coverage(text, answer)
+            scores[aspect[0]] = 1.0 if share >= 0.6 else 0.5 if share >= 0.3 else 0.0
+    return scores, 1 + round(4 * sum(scores.values()) / len(scores)) if scores else 1
 
 
-def _by_rubric(scores: Mapping[str, float], points: int) -> dict[str, Any]:
+def _by_rubric(material: Material) -> Answer:
+    scores, points = _aspects_in(material)
     full = sum(score == 1 for score in scores.values())
     said = f"The words of {full} of {len(scores)} aspects are there."
-    return {"aspect_scores": scores, "overall_quality": points, "justification": said}
+    return Answer({"aspect_scores": scores, "overall_quality": points, "justification": said})
 
 
-def _by_likert(scores: Mapping[str, float], points: int) -> dict[str, Any]:
+def _by_likert(material: Material) -> Answer:
+    _, points = _aspects_in(material)
     said = "Counted by shared words."
-    return {"completeness": points, "overall_quality": points, "justification": said}
+    return Answer({"completeness": points, "overall_quality": points, "justification": said})
 
 
 ROLES: Final[dict[str, Role]] = {
@@ -301,8 +298,8 @@ ROLES: Final[dict[str, Role]] = {
     "fast_clean": _cleaned(fast_clean),
     "splitter": _cleaned(split),
     "reference_answer": _reference_answer,
-    "rubric_judge": _judged(_by_rubric),
-    "likert_judge": _judged(_by_likert),
+    "rubric_judge": _by_rubric,
+    "likert_judge": _by_likert,
     "rag_answer": _rag_answer,
     "support_judge": _support,
 }

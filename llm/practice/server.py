@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from llm.practice.completion import Refusal, chat_completion, embeddings, models, rerank
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 _HOST = "127.0.0.1"
 _MAX_BODY = 16 * 1024 * 1024
-_RUNNER: Final[dict[str, Any]] = {"access_log": None, "shutdown_timeout": 1}
 
 
 @contextmanager
@@ -24,14 +24,14 @@ def serve(port: int = 0, *, latency_ms: int = 0) -> Iterator[str]:
 
     Every answer takes at least `latency_ms`. Raises OSError where the port is taken.
     """
-    place, url = _bind(port)
+    place = socket.create_server((_HOST, port))
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         loop, stopped = runner.get_loop(), asyncio.Event()
         work = _answer_until(stopped, place, latency_ms)
         thread = threading.Thread(target=runner.run, args=[work], name="practice", daemon=True)
         thread.start()
         try:
-            yield url
+            yield f"http://{_HOST}:{place.getsockname()[1]}/v1"
         finally:
             loop.call_soon_threadsafe(stopped.set)
             thread.join()
@@ -39,19 +39,15 @@ def serve(port: int = 0, *, latency_ms: int = 0) -> Iterator[str]:
 
 def run(port: int, *, latency_ms: int, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; `announce` gets the base URL once connections are taken."""
-    from aiohttp import web
-
-    place, url = _bind(port)
-    announce(url)
-    web.run_app(_app(latency_ms), sock=place, print=None, **_RUNNER)
-
-
-def _bind(port: int) -> tuple[socket.socket, str]:
-    place = socket.create_server((_HOST, port))
-    return place, f"http://{_HOST}:{place.getsockname()[1]}/v1"
+    stopped = threading.Event()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, lambda *_: stopped.set())
+    with serve(port, latency_ms=latency_ms) as url:
+        announce(url)
+        stopped.wait()
 
 
-def _app(latency_ms: int) -> "web.Application":
+async def _answer_until(stopped: asyncio.Event, place: socket.socket, latency_ms: int) -> None:
     from aiohttp import web
 
     app = web.Application(client_max_size=_MAX_BODY)
@@ -59,13 +55,7 @@ def _app(latency_ms: int) -> "web.Application":
     app.router.add_post("/v1/chat/completions", _handler(chat_completion, latency_ms))
     app.router.add_post("/v1/embeddings", _handler(embeddings, latency_ms))
     app.router.add_post("/v1/rerank", _handler(rerank, latency_ms))
-    return app
-
-
-async def _answer_until(stopped: asyncio.Event, place: socket.socket, latency_ms: int) -> None:
-    from aiohttp import web
-
-    runner = web.AppRunner(_app(latency_ms), **_RUNNER)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
     await runner.setup()
     try:
         await web.SockSite(runner, place).start()
@@ -78,11 +68,10 @@ def _handler(answer: Callable[[dict[str, Any]], dict[str, Any]], latency_ms: int
     from aiohttp import web
 
     async def handle(request: "web.Request") -> "web.Response":
-        if latency_ms:
-            await asyncio.sleep(latency_ms / 1000)
+        await asyncio.sleep(latency_ms / 1000)
         try:
             body: Any = {} if request.method == "GET" else None
-            if request.method == "POST":
+            if body is None:
                 with suppress(ValueError, RecursionError):
                     body = json.loads(await request.text())
             if not isinstance(body, dict):

@@ -9,7 +9,10 @@ where BRIGHT_PRO_SCRIPTS names a checkout of their repository.
 import argparse
 import os
 import random
+import resource
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -31,8 +34,37 @@ from tests.bench.metrics_scripts import passes, their_passes
 QUERIES, PASSAGES = 739, 1000
 TOPICS, LENGTHS = 198, (5, 20, 100, 1000)
 CUTS = (5, 10, 25, 50, 100)
+# The passage task of TREC DL 2019: what was submitted, and what was judged of each query.
+RUNS, JUDGED, LISTS = 37, 215, (43, 1000)
+# Measures of a track as score_run and as trec_eval call them.
+TRACK = {
+    "nDCG@10": "ndcg_cut_10",
+    "nDCG@100": "ndcg_cut_100",
+    "recall@100": "recall_100",
+    "recall@1000": "recall_1000",
+    "precision@10": "P_10",
+    "hit@10": "success_10",
+    "MAP": "map",
+    "MRR": "recip_rank",
+}
+BY_PYTREC_EVAL = f"""
+import json, pathlib, sys
+import pytrec_eval
+with open(sys.argv[2]) as file:
+    qrels = pytrec_eval.parse_qrel(file)
+evaluator = pytrec_eval.RelevanceEvaluator(qrels, {set(TRACK.values())})
+means = {{}}
+for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+    with path.open() as file:
+        found = evaluator.evaluate(pytrec_eval.parse_run(file)).values()
+    names = {[*TRACK.values()]}
+    means[path.stem] = {{name: sum(q[name] for q in found) / len(found) for name in names}}
+print(json.dumps(means))
+"""
 ANCHOR = {f"{name}.{','.join(map(str, CUTS))}" for name in ("ndcg_cut", "recall")}
-ALL = ",".join(f"{name}@{k}" for name in MEASURES for k in CUTS)
+# Those that may take a cut-off.
+OWN = [name for name, each in MEASURES.items() if each.cuts is None and not each.level]
+ALL = ",".join(f"{name}@{k}" for name in OWN for k in CUTS)
 
 
 def main() -> None:
@@ -41,13 +73,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     wanted, _ = parser.parse_known_args()
     run, gold = made()
-    print(
-        f"{QUERIES} queries x {PASSAGES:,} passages, {len(MEASURES)} measures at {len(CUTS)} cuts"
-    )
+    print(f"{QUERIES} queries x {PASSAGES:,} passages, {len(OWN)} measures at {len(CUTS)} cuts")
     for profile in PROFILES.values():
         from_dicts(run, gold, profile, wanted.rounds)
     for length in LENGTHS:
         beside_ndeval(length, wanted.rounds)
+    of_a_track(wanted.rounds)
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         path = Path(folder, "score.json")
         path.write_bytes(orjson.dumps(run))
@@ -132,6 +163,60 @@ def beside_ndeval(length: int, rounds: int) -> None:
         f"alpha-nDCG@20, {TOPICS} lists of {length:,}, processor time: {ratio:.2f} of pyndeval's; "
         f"{min(all_ours[1]):.4f} s against {min(theirs[1]):.4f} s"
     )
+
+
+def of_a_track(rounds: int) -> None:
+    """All runs of a track by eight measures, from files to means, each in a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as name:
+        folder, qrels = Path(name, "runs"), Path(name, "qrels.txt")
+        write_track(folder, qrels)
+        given = [str(folder), "--qrels", str(qrels)]
+        given += ["--metrics", ",".join(TRACK), "--profile", "trec_eval", "--json"]
+        commands = (
+            [sys.executable, "-c", BY_PYTREC_EVAL, str(folder), str(qrels)],
+            [sys.executable, "manage.py", "score_run", *given],
+        )
+        times: list[list[float]] = [[], []]
+        for _ in range(rounds):
+            said = []
+            for busy, command in zip(times, commands, strict=True):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                said.append(subprocess.run(command, check=True, capture_output=True).stdout)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                spent = (after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime)
+                busy.append(sum(spent))
+    same_means(*map(orjson.loads, said))
+    ratios = sorted(ours / theirs for theirs, ours in zip(*times, strict=True))
+    print(
+        f"{RUNS} runs of {LISTS[0]} x {LISTS[1]:,} by {len(TRACK)} measures, processor time: "
+        f"{statistics.median(ratios):.2f} of pytrec_eval's ({ratios[0]:.2f} to {ratios[-1]:.2f}); "
+        f"{statistics.median(times[1]):.2f} s against {statistics.median(times[0]):.2f} s"
+    )
+
+
+def write_track(folder: Path, qrels: Path) -> None:
+    """Runs that find the judged passages more or less early, and graded judgments."""
+    rng = random.Random(2019)
+    queries, depth = LISTS
+    folder.mkdir()
+    ids = {str(q): rng.sample(range(8_841_823), 3 * depth) for q in range(queries)}
+    lines = [f"{q} 0 {pid} {rng.choice((0, 0, 1, 2, 3))}\n" for q in ids for pid in ids[q][:JUDGED]]
+    qrels.write_text("".join(lines))
+    for number in range(RUNS):
+        rows = []
+        for qid, pids in ids.items():
+            ranked = sorted(rng.sample(pids, depth), key=lambda pid: rng.random())
+            places = enumerate(ranked, 1)
+            rows += [f"{qid} Q0 {pid} {n} {depth - n} run-{number}\n" for n, pid in places]
+        (folder / f"run-{number}.txt").write_text("".join(rows))
+
+
+def same_means(theirs: dict[str, dict[str, float]], ours_: dict[str, Any]) -> None:
+    """Both say the same of every run."""
+    found = {each["run"]: each["means"] for each in ours_["golds"][0]["runs"]}
+    for run, means in theirs.items():
+        for name, other in TRACK.items():
+            assert abs(found[run][name] - means[other]) < 1e-9, (run, name)
 
 
 def from_file(path: Path, gold: dict[str, Any], rounds: int) -> None:

@@ -151,7 +151,7 @@ def same_when_imported(folder: Path, again: Path) -> None:
     assert (run.problems, run.error) == ([], "")
     release = start_here(benchmark=benchmark, version="0.1.0", folder=again)
     build(release, folder=again)
-    for part in ("examples", "aspects", "documents"):
+    for part in ("examples", "aspects", "documents", "machine_gold"):
         rows, new = (
             {path.name: read_table(path).to_pylist() for path in (place / part).rglob("*.parquet")}
             for place in (folder, again)

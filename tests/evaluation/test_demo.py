@@ -6,9 +6,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client, override_settings
 
+from annotate.models import ReferencePanel
 from corpus.models import Benchmark, CleaningRun, Judgment, Membership, RetrievalRun
 from debate.models import DebateRun
-from evaluation.models import Chain, Release, ScoreSheet
+from evaluation.models import Chain, Experiment, Release, TrainingRun
 from evaluation.releases.building import carry_out
 from evaluation.releases.services import start_here
 from evaluation.verification.folder import verify
@@ -37,13 +38,17 @@ def test_first_start_brings_texts_people_and_a_run_that_waits(first_start: str) 
     assert list(links(first_start)) == list(PEOPLE)
     members = Membership.objects.filter(benchmark__slug="garden-weather")
     assert {m.user.username: m.roles for m in members} == PEOPLE
-    run = DebateRun.objects.get(kind="debate")
+    run = DebateRun.objects.get(kind="debate", is_trial=False)
     assert (run.status, run.practice, run.endpoint) == ("queued", True, "practice")
     assert run.debates.waiting().count() == run.total == 72
-    # Two systems to compare, their scores and a cleaned version are there once a worker was.
+    # Two systems to compare; a cleaned version and a chain are there once a worker was.
     assert RetrievalRun.objects.filter(query_count=8).count() == 2
-    assert ScoreSheet.objects.get().status == CleaningRun.objects.get().status == "queued"
-    assert (Chain.objects.get().status, Chain.objects.get().total) == ("queued", 5)
+    assert CleaningRun.objects.get().status == TrainingRun.objects.get().status == "queued"
+    assert (Chain.objects.get().status, Chain.objects.get().total) == ("queued", 11)
+    assert ReferencePanel.objects.get().items.count() == 8
+    # What is compared is on trial, so nobody is asked about its disputes.
+    compared = Experiment.objects.get().runs.all()
+    assert [(each.is_trial, each.total) for each in compared] == [(True, 15)] * 5
     assert not any(user.has_usable_password() or user.is_staff for user in User.objects.all())
 
 

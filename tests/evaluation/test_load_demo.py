@@ -10,6 +10,7 @@ from django.core.management import call_command
 from corpus.models import Benchmark, Passage, Query
 from debate.models import Debate, DebateRun
 from evaluation.management.commands import load_demo as command
+from evaluation.models import ChainStep
 from tests.factories import make_benchmark, make_user
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +25,7 @@ PEOPLE = {
 
 def load() -> str:
     out = StringIO()
-    call_command("load_demo", stdout=out)
+    call_command("load_demo", full=True, stdout=out)
     return out.getvalue()
 
 
@@ -49,6 +50,7 @@ def test_nothing_is_spent_on_a_configured_endpoint_without_being_asked(settings,
     setattr(settings, name, "http://models.example/v1")
     assert len(links(load())) == 5
     assert not DebateRun.objects.exclude(kind="human_only").exists()
+    assert [each.do for each in ChainStep.objects.all()] == ["pool", "holes", "release"]
 
 
 @pytest.mark.slow
@@ -64,4 +66,4 @@ def test_first_start_that_was_killed_halfway_is_completed_by_the_next(monkeypatc
     monkeypatch.undo()
     assert len(links(load())) == 5
     assert counts()[:2] == [1, len(PEOPLE) + len(command.MADE_UP)]
-    assert DebateRun.objects.get(kind="debate").total == 72
+    assert DebateRun.objects.get(kind="debate", is_trial=False).total == 72

@@ -128,17 +128,23 @@ def test_who_waits_goes_up_and_none_starves(clock) -> None:
 
 def test_one_thread_is_kept_for_people_at_the_screen(monkeypatch) -> None:
     monkeypatch.setattr(turns, "threads", 3)
-    monkeypatch.setattr(turns, "_busy", {1, 2})
-    assert not turns.may_claim(at_screen=False)
-    assert turns.may_claim(at_screen=True)
-    monkeypatch.setattr(turns, "_busy", {1})
-    assert turns.may_claim(at_screen=False)
+    monkeypatch.setattr(turns, "_busy", {1: LARGE, 2: OTHER})
+    assert not turns.may_claim(SMALL, at_screen=False)
+    assert turns.may_claim(SMALL, at_screen=True)
+    monkeypatch.setattr(turns, "_busy", {1: LARGE})
+    assert not turns.may_claim(OTHER, at_screen=False)  # the last is for what weighs more
+    assert turns.may_claim(SMALL, at_screen=False)
     turns.end_claim()
-    assert turns._busy == {1}
+    assert turns._busy == {1: LARGE}
+    monkeypatch.setattr(turns, "_busy", {1: SMALL})
+    assert not turns.may_claim(SMALL._replace(key=("b", 4)), at_screen=False)
+    assert turns.may_claim(SAME, at_screen=False)
 
 
 def test_a_run_of_which_nobody_said_anything_goes_by_its_size() -> None:
     assert DebateRun.weigh(None, 200) == Priority.NORMAL
     assert DebateRun.weigh(None, 201) == Priority.LOW
     assert DebateRun.weigh(Priority.HIGH, 100_000) == 16
-    assert HintRun.weigh(None, 100_000) > Priority.HIGH
+    assert HintRun.weigh(None, 100_000, Priority.LOW) > Priority.HIGH
+    assert DebateRun.weigh(None, 100_000, Priority.NORMAL) == Priority.NORMAL
+    assert DebateRun.weigh(Priority.LOW, 100_000, Priority.HIGH) == Priority.LOW

@@ -107,11 +107,7 @@ def test_tools_are_offered_called_and_answered_in_one_transcript() -> None:
     assert asked[1]["messages"][1]["tool_calls"] == [CALLED]
     calls = list(Call.objects.order_by("pk"))
     assert [len(call.request["messages"]) for call in calls] == [1, 2]  # none is stored twice
-    assert [message["role"] for message in transcript(calls[1])] == [
-        "user",
-        "assistant",
-        "tool",
-    ]
+    assert [said["role"] for said in transcript(calls[1])] == ["user", "assistant", "tool"]
 
 
 def test_a_hundred_rounds_are_stored_as_what_each_of_them_adds() -> None:

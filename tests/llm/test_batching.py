@@ -2,8 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -28,25 +29,28 @@ class Doubler:
         return [2 * item for item in items]
 
 
-def double(items: Sequence[int], work: Doubler, *, limit: int = 64) -> list[int]:
-    async def run() -> list[int]:
+def batched(use: Callable[[Batcher[int, int]], Awaitable[Any]], work: Any, **options: Any) -> Any:
+    """What came of using a batcher that does this work."""
+
+    async def run() -> Any:
         with ThreadPoolExecutor(max_workers=1) as executor:
-            batcher = Batcher(work, executor=executor, limit=limit)
-            return await asyncio.gather(*(batcher.put(item) for item in items))
+            return await use(Batcher(work, executor=executor, **options))
 
     return asyncio.run(run())
 
 
-def test_what_arrives_together_is_one_group() -> None:
-    work = Doubler()
-    assert double(range(10), work) == [2 * n for n in range(10)]
-    assert work.groups == [list(range(10))]
+@pytest.mark.parametrize(
+    ("count", "limit", "sizes"), [(10, 64, [10]), (25, 10, [10, 10, 5])], ids=["one", "three"]
+)
+def test_what_arrives_together_is_one_group_up_to_the_limit(
+    count: int, limit: int, sizes: list[int]
+) -> None:
+    async def put(batcher: Batcher[int, int]) -> list[int]:
+        return await asyncio.gather(*(batcher.put(item) for item in range(20, 20 + count)))
 
-
-def test_groups_are_no_larger_than_the_limit() -> None:
     work = Doubler()
-    assert double(range(20, 45), work, limit=10) == [2 * n for n in range(20, 45)]
-    assert [len(group) for group in work.groups] == [10, 10, 5]
+    assert batched(put, work, limit=limit) == [2 * n for n in range(20, 20 + count)]
+    assert [len(group) for group in work.groups] == sizes
     assert len(work.threads) == 1
 
 
@@ -54,30 +58,24 @@ def test_groups_grow_while_one_is_at_work() -> None:
     work = Doubler()
     work.may.clear()
 
-    async def run() -> list[int]:
-        with ThreadPoolExecutor(max_workers=1) as executor:
-            batcher = Batcher(work, executor=executor)
-            futures = [batcher.put(0)]
-            while not work.groups:
-                await asyncio.sleep(0.01)
-            futures += [batcher.put(item) for item in range(1, 8)]
-            work.may.set()
-            return await asyncio.gather(*futures)
+    async def put(batcher: Batcher[int, int]) -> list[int]:
+        futures = [batcher.put(0)]
+        while not work.groups:
+            await asyncio.sleep(0.01)
+        futures += [batcher.put(item) for item in range(1, 8)]
+        work.may.set()
+        return await asyncio.gather(*futures)
 
-    assert asyncio.run(run()) == [2 * n for n in range(8)]
+    assert batched(put, work) == [2 * n for n in range(8)]
     assert len(work.groups) == 2
 
 
 def test_failure_reaches_everybody_in_the_group_and_nobody_else() -> None:
-    work = Doubler()
+    async def put(batcher: Batcher[int, int]) -> list[Any]:
+        futures = [batcher.put(item) for item in (1, 13, 2, 3)]
+        return await asyncio.gather(*futures, return_exceptions=True)
 
-    async def run() -> list[object]:
-        with ThreadPoolExecutor(max_workers=1) as executor:
-            batcher = Batcher(work, executor=executor, limit=2)
-            futures = [batcher.put(item) for item in (1, 13, 2, 3)]
-            return list(await asyncio.gather(*futures, return_exceptions=True))
-
-    first, second, *others = asyncio.run(run())
+    first, second, *others = batched(put, Doubler(), limit=2)
     assert isinstance(first, ValueError)
     assert isinstance(second, ValueError)
     assert others == [4, 6]
@@ -86,30 +84,20 @@ def test_failure_reaches_everybody_in_the_group_and_nobody_else() -> None:
 def test_item_whose_waiter_left_is_still_done() -> None:
     work = Doubler()
 
-    async def run() -> None:
-        with ThreadPoolExecutor(max_workers=1) as executor:
-            batcher = Batcher(work, executor=executor)
-            batcher.put(1).cancel()
-            assert await batcher.put(2) == 4
-            batcher.put(3)
-            await batcher.drain()
+    async def leave(batcher: Batcher[int, int]) -> None:
+        await batcher.drain()  # nothing yet: it returns at once
+        batcher.put(1).cancel()
+        assert await batcher.put(2) == 4
+        batcher.put(3)
+        await batcher.drain()
 
-    asyncio.run(run())
+    batched(leave, work)
     assert work.groups == [[1, 2], [3]]
 
 
-def test_draining_an_empty_batcher_returns() -> None:
-    async def run() -> None:
-        with ThreadPoolExecutor(max_workers=1) as executor:
-            await Batcher(Doubler(), executor=executor).drain()
-
-    asyncio.run(asyncio.wait_for(run(), 60))
-
-
 def test_a_result_that_is_missing_is_an_error() -> None:
-    async def run() -> None:
-        with ThreadPoolExecutor(max_workers=1) as executor:
-            await Batcher(lambda items: [], executor=executor).put(1)
+    async def put(batcher: Batcher[int, int]) -> None:
+        await batcher.put(1)
 
     with pytest.raises(ValueError, match="zip"):
-        asyncio.run(run())
+        batched(put, lambda items: [])

@@ -99,30 +99,21 @@ def test_passing_trouble_is_transient(code: int, maybe_paid: bool) -> None:
     assert (error.retry_after, error.maybe_paid) == (None, maybe_paid)
 
 
-@pytest.mark.parametrize("code", [429, 503])
-def test_retry_after_is_passed_on(code: int) -> None:
-    error = failure(status(code, headers={"Retry-After": "7"}))
-    assert isinstance(error, Transient)
-    assert error.retry_after == 7
-
-
 @pytest.mark.parametrize(
-    ("headers", "seconds"),
+    ("code", "headers", "seconds"),
     [
-        ({}, None),
-        ({"retry-after": "0.5"}, 0.5),
-        ({"retry-after": "0"}, 0.0),
-        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
-        ({"retry-after": "Fri, 02 Jan 2026 03:00:00 GMT"}, None),
-        ({"retry-after": "-1"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": ""}, None),
+        (503, {"Retry-After": "7"}, 7),
+        (429, {"retry-after": "0.5"}, 0.5),
+        (429, {"retry-after": "0"}, 0.0),
+        (429, {"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+        (429, {"retry-after": "Fri, 02 Jan 2026 03:00:00 GMT"}, None),
+        *((429, {"retry-after": words}, None) for words in ("-1", "nan", "inf", "soon", "")),
     ],
 )
-def test_retry_after_in_all_its_forms(headers: dict[str, str], seconds: float | None) -> None:
-    assert failure(status(429, headers=headers)).retry_after == seconds
+def test_retry_after_in_all_its_forms(
+    code: int, headers: dict[str, str], seconds: float | None
+) -> None:
+    assert failure(status(code, headers=headers)).retry_after == seconds
 
 
 def test_retry_after_may_be_a_date() -> None:
@@ -152,64 +143,58 @@ def test_200_without_completion_is_transient_and_may_be_paid(step: Step) -> None
     assert error.maybe_paid
 
 
-def test_missing_usage_is_unknown_and_not_nothing() -> None:
-    assert send(status(200, body=completion("yes", usage=None))).usage is None
+TWO = {"prompt_tokens": 7, "completion_tokens": 2}
 
 
 @pytest.mark.parametrize(
-    "usage",
+    ("usage", "read"),
     [
-        {"prompt_tokens": "many", "completion_tokens": 2},
-        {"prompt_tokens": 7},
-        {"prompt_tokens": -7, "completion_tokens": 2},
-        {"prompt_tokens": 7, "completion_tokens": 10**12},
-        ["prompt_tokens"],
-        5,
+        (TWO, Usage(input=7, output=2)),  # without details none of them
+        # More cached tokens than tokens are no credit.
+        (TWO | {"prompt_tokens_details": {"cached_tokens": 900}}, Usage(7, 7, 2)),
+        # What is no count is unknown, and not nothing.
+        (None, None),
+        (TWO | {"prompt_tokens": "many"}, None),
+        ({"prompt_tokens": 7}, None),
+        (TWO | {"prompt_tokens": -7}, None),
+        (TWO | {"completion_tokens": 10**12}, None),
+        (["prompt_tokens"], None),
+        (5, None),
     ],
     ids=str,
 )
-def test_usage_that_is_no_count_is_unknown(usage: Any) -> None:
+def test_usage_is_read_or_unknown(usage: Any, read: Usage | None) -> None:
     reply = send(status(200, body=completion("yes", usage=usage)))
-    assert (reply.text, reply.usage) == ("yes", None)
+    assert (reply.text, reply.usage) == ("yes", read)
 
 
-def test_more_cached_tokens_than_tokens_are_no_credit() -> None:
-    counted = {"prompt_tokens": 7, "completion_tokens": 2}
-    usage = {**counted, "prompt_tokens_details": {"cached_tokens": 900}}
-    reply = send(status(200, body=completion("yes", usage=usage)))
-    assert reply.usage == Usage(input=7, cached_input=7, output=2)
+REFUSED = {"role": "assistant", "content": None, "refusal": "I would rather not."}
 
 
-def test_usage_without_details_counts_none_of_them() -> None:
-    body = completion("yes", usage={"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9})
-    assert send(status(200, body=body)).usage == Usage(input=7, output=2)
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (completion(None), ""),
+        (completion(None, choices=[{"index": 0, "message": REFUSED}]), "I would rather not."),
+        (completion("a\x00b\ud800c"), "a\ufffdb\ufffdc"),
+    ],
+    ids=["without text", "a refusal", "characters that no database stores"],
+)
+def test_text_of_an_answer(body: dict[str, Any], text: str) -> None:
+    assert send(status(200, body=body)).text == text
 
 
-def test_answer_without_text_is_empty_text() -> None:
-    assert send(status(200, body=completion(None))).text == ""
-
-
-def test_refusal_of_the_model_is_its_answer() -> None:
-    message = {"role": "assistant", "content": None, "refusal": "I would rather not."}
-    choices = [{"index": 0, "finish_reason": "stop", "message": message}]
-    assert send(status(200, body=completion(None, choices=choices))).text == "I would rather not."
-
-
-def test_unstorable_characters_are_replaced() -> None:
-    assert send("a\x00b\ud800c").text == "a\ufffdb\ufffdc"
-
-
-def test_deadline_bounds_the_whole_attempt() -> None:
-    error = failure(after(30), deadline_s=0.2)  # a late answer would be no failure
+@pytest.mark.parametrize(
+    ("step", "deadline_s", "words"),
+    # A late answer would be no failure.
+    [(after(30), 0.2, "0.2 seconds"), (hang_up(), 5, "broke before the answer was complete")],
+    ids=["deadline", "broken connection"],
+)
+def test_without_a_whole_answer_it_may_be_paid(step: Step, deadline_s: float, words: str) -> None:
+    error = failure(step, deadline_s=deadline_s)
     assert isinstance(error, Transient)
     assert error.maybe_paid
-    assert "0.2 seconds" in str(error)
-
-
-def test_broken_connection_is_transient_and_may_be_paid() -> None:
-    error = failure(hang_up())
-    assert isinstance(error, Transient)
-    assert error.maybe_paid
+    assert words in str(error)
 
 
 def test_refused_connection_is_transient_and_not_paid() -> None:
@@ -226,14 +211,10 @@ def test_refused_connection_is_transient_and_not_paid() -> None:
     assert not caught.value.maybe_paid
 
 
-def test_answer_without_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm.client.MAX_ANSWER_BYTES", 10_000)
-    error = failure(page("x" * 50_000, "application/json"))
-    assert isinstance(error, Transient)
-    assert (error.maybe_paid, str(error)) == (True, "The answer is longer than 10000 bytes.")
-
-
-def test_unpacked_size_is_what_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_answer_without_end_is_cut_off_by_its_unpacked_size(
+    is_packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("llm.client.MAX_ANSWER_BYTES", 100_000)
 
     async def bomb() -> web.StreamResponse:
@@ -241,7 +222,9 @@ def test_unpacked_size_is_what_counts(monkeypatch: pytest.MonkeyPatch) -> None:
         headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
         return web.Response(body=body, headers=headers)
 
-    assert "longer than 100000 bytes" in str(failure(bomb))
+    error = failure(bomb if is_packed else page("x" * 500_000, "application/json"))
+    assert isinstance(error, Transient)
+    assert (error.maybe_paid, str(error)) == (True, "The answer is longer than 100000 bytes.")
 
 
 def test_long_refusal_is_cut_and_still_a_refusal() -> None:

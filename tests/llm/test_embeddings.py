@@ -90,18 +90,8 @@ def test_the_key_knows_texts_model_and_dimensions() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_ledger_keeps_vectors_and_hashes_and_the_account_pays() -> None:
     account = Account.objects.create(limit_units=to_units(Decimal(1)))
-    prices = PriceTable.parse(
-        [
-            {
-                "endpoint": "stub",
-                "model": "stub-1",
-                "valid_from": "2020-01-01",
-                "input": "100",
-                "cached": "100",
-                "output": "0",
-            }
-        ]
-    )
+    row = {"endpoint": "stub", "model": "stub-1", "valid_from": "2020-01-01"}
+    prices = PriceTable.parse([{**row, "input": "100", "cached": "100", "output": "0"}])
 
     async def answer() -> web.Response:
         return web.json_response(rows([1.0, 0.0], [0.0, 1.0]))

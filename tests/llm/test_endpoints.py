@@ -47,14 +47,12 @@ def test_practice_model_is_practice_by_whatever_address(settings: Settings) -> N
     assert (endpoint.is_practice, endpoint.default_model) == (True, "practice-1")
 
 
-def test_key_alone_is_enough_for_the_clients_own_address(settings: Settings) -> None:
+def test_key_alone_is_enough_and_is_not_in_the_repr(settings: Settings) -> None:
     settings.OPENAI_API_KEY = "sk-secret"
-    assert endpoints.get("default").base_url == ""
-
-
-def test_key_is_not_in_the_repr(settings: Settings) -> None:
-    settings.OPENAI_API_KEY = "sk-secret"
+    assert endpoints.get("default").base_url == ""  # the client's own
     assert "sk-secret" not in repr(endpoints.available())
+    with endpoints.practice_if_unconfigured() as endpoint:
+        assert endpoint.name == "default"
 
 
 def test_running_practice_model_is_named_practice(settings: Settings) -> None:
@@ -70,12 +68,6 @@ def test_command_without_endpoint_gets_a_practice_model_while_it_runs() -> None:
         with urlopen(f"{endpoint.base_url}/models") as answer:
             assert json.load(answer)["data"][0]["id"] == "practice-1"
     assert endpoints.available() == []
-
-
-def test_command_with_endpoint_gets_that(settings: Settings) -> None:
-    settings.OPENAI_API_KEY = "sk-secret"
-    with endpoints.practice_if_unconfigured() as endpoint:
-        assert endpoint.name == "default"
 
 
 GPU = {"name": "gpu", "base_url": "http://gpu.example/v1", "default_model": "llama"}
@@ -111,6 +103,8 @@ def test_key_may_be_named_and_kept_in_the_environment() -> None:
     [
         ("gpu", "a list"),
         ({"endpoints": {}}, "a list"),
+        ({"endpoint": []}, "endpoints, a list, and roles"),
+        ({"endpoints": [], "roles": []}, "endpoints, a list, and roles"),
         ([GPU, 5], "Endpoint 2"),
         ([{"name": "gpu"}], "Endpoint 1 needs base_url"),
         ([{**GPU, "price": 1}], "Endpoint 1 needs"),
@@ -224,14 +218,6 @@ def test_roles_that_cannot_be_are_told_at_the_start(
     assert complaint in check_files()[0].msg
 
 
-@pytest.mark.parametrize(
-    "data", [{"endpoint": []}, {"endpoints": [], "roles": []}, {"endpoints": {}}]
-)
-def test_file_that_is_no_list_and_no_such_table_is_refused(data: Any) -> None:
-    with pytest.raises(SettingsError):
-        endpoints.parse_file(data, {})
-
-
 def test_broken_toml_is_told_with_its_file(settings: Settings, tmp_path: Path) -> None:
     with_roles(settings, tmp_path, "judge = ")
     with pytest.raises(SettingsError, match=r"endpoints\.toml: "):
@@ -282,12 +268,8 @@ def test_a_changed_endpoint_is_in_the_record(settings: Settings, tmp_path: Path)
 
     ticks = itertools.count(10**18, 10**9)
     (added,) = noted([entry | {"api_key": "sk-secret"}])
-    assert (added.verb, added.target_id, added.actor, added.scope) == (
-        "add endpoint",
-        "lab",
-        None,
-        "",
-    )
+    told = added.verb, added.target_id, added.actor, added.scope
+    assert told == ("add endpoint", "lab", None, "")
     assert (added.data["address"], added.data["model"]) == ("https://a.example/v1", "m")
     assert noted([entry]) == []
     (changed,) = noted([entry | {"base_url": "https://b.example/v1"}])

@@ -7,7 +7,7 @@ import pytest
 
 from kit.runs.models import worker_id
 from llm.endpoints import Endpoint, practice
-from llm.errors import LLMError, Permanent, Transient
+from llm.errors import Permanent, Transient
 from llm.gateway import Gateways
 from llm.models import Call
 from llm.practice.server import serve
@@ -24,6 +24,20 @@ def rows() -> list[tuple[int, str]]:
 
 async def one(stub: Stub, gateways: Gateways) -> tuple[Reply, int]:
     return await gateways.complete(ask(), "debate:1"), len(stub.asked)
+
+
+async def begun(stub: Stub, gateways: Gateways) -> "asyncio.Task[Reply]":
+    """A call that the stub was asked and has not answered."""
+    task = asyncio.create_task(gateways.complete(ask(), ""))
+    while not stub.asked:
+        await asyncio.sleep(0.005)
+    return task
+
+
+async def call_off(task: "asyncio.Task[Reply]") -> None:
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 def test_answer_is_written_down_before_it_is_handed_out() -> None:
@@ -102,9 +116,10 @@ def test_each_kind_of_fault_has_its_number_of_attempts(
     assert Call.objects.count() == attempts
 
 
-def test_refusal_is_raised_at_once() -> None:
-    with pytest.raises(Permanent, match="HTTP 401"):
-        through(one, status(401))
+@pytest.mark.parametrize("code", [401, 422])
+def test_refusal_is_raised_at_once(code: int) -> None:
+    with pytest.raises(Permanent, match=f"HTTP {code}: scripted {code}"):
+        through(one, status(code))
     assert rows() == [(1, "failed")]
 
 
@@ -145,9 +160,7 @@ def test_calls_in_flight_are_bounded_and_everything_is_stored() -> None:
 
 def test_intent_is_committed_before_the_request_is_sent() -> None:
     async def look_while_it_waits(stub: Stub, gateways: Gateways) -> list[tuple[int, str]]:
-        task = asyncio.create_task(gateways.complete(ask(), ""))
-        while not stub.asked:
-            await asyncio.sleep(0.005)
+        task = await begun(stub, gateways)
         seen = await asyncio.to_thread(rows)
         await task
         return seen
@@ -157,52 +170,33 @@ def test_intent_is_committed_before_the_request_is_sent() -> None:
 
 def test_one_of_two_waiters_leaving_does_not_disturb_the_other() -> None:
     async def leave(stub: Stub, gateways: Gateways) -> Reply:
-        tasks = [asyncio.create_task(gateways.complete(ask(), "")) for _ in range(2)]
-        while not stub.asked:
-            await asyncio.sleep(0.005)
-        tasks[0].cancel()
-        return await tasks[1]
+        first = asyncio.create_task(gateways.complete(ask(), ""))
+        other = await begun(stub, gateways)
+        first.cancel()
+        return await other
 
     assert through(leave, after(0.2, "yes")).text == "yes"
     assert rows() == [(1, "answered")]
 
 
-def test_call_that_is_called_off_is_possibly_paid() -> None:
-    async def call_off(stub: Stub, gateways: Gateways) -> None:
-        task = asyncio.create_task(gateways.complete(ask(), ""))
-        while not stub.asked:
-            await asyncio.sleep(0.005)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+@pytest.mark.parametrize("is_called_off", [True, False], ids=["called off", "left alone"])
+def test_call_that_the_gateway_is_left_with_is_possibly_paid(is_called_off: bool) -> None:
+    async def leave(stub: Stub, gateways: Gateways) -> None:
+        task = await begun(stub, gateways)
+        if is_called_off:
+            await call_off(task)
 
-    through(call_off, after(5))
+    through(leave, after(5))
     assert rows() == [(1, "possibly_paid")]
 
 
 def test_question_called_off_and_asked_again_is_one_call() -> None:
     async def again(stub: Stub, gateways: Gateways) -> Reply:
-        task = asyncio.create_task(gateways.complete(ask(), ""))
-        while not stub.asked:
-            await asyncio.sleep(0.005)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await call_off(await begun(stub, gateways))
         return await gateways.complete(ask(), "")
 
     assert through(again, after(0.2, "yes"), "no").text == "yes"
     assert rows() == [(1, "answered")]
-
-
-def test_leaving_the_gateway_settles_what_was_under_way() -> None:
-    async def leave_at_once(stub: Stub, gateways: Gateways) -> "asyncio.Task[Reply]":
-        task = asyncio.create_task(gateways.complete(ask(), ""))
-        while not stub.asked:
-            await asyncio.sleep(0.005)
-        return task
-
-    through(leave_at_once, after(5))
-    assert rows() == [(1, "possibly_paid")]
 
 
 def test_intent_without_a_sending_is_withdrawn_as_not_paid() -> None:
@@ -210,9 +204,7 @@ def test_intent_without_a_sending_is_withdrawn_as_not_paid() -> None:
         task = asyncio.create_task(gateways.complete(ask(), ""))
         while not gateways._intents._waiting:
             await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        await call_off(task)
         return len(stub.asked)
 
     assert through(leave_before_sending, "yes") == 0
@@ -232,8 +224,3 @@ def test_practice_model_is_asked_like_any_other_and_marked() -> None:
         reply = asyncio.run(run(practice(url)))
     assert reply.text == '{"is_supported": true}'
     assert Call.objects.get().practice
-
-
-def test_error_of_a_call_is_an_llm_error_with_its_reason() -> None:
-    with pytest.raises(LLMError, match="scripted 422"):
-        through(one, status(422))

@@ -78,13 +78,9 @@ def test_debate_turn_answers_by_its_schema(client: openai.OpenAI) -> None:
     assert reply.choices[0].finish_reason == "stop"
 
 
-def test_filter_answers_by_its_schema(client: openai.OpenAI) -> None:
-    answer = json.loads(ask(client, "is_supported").choices[0].message.content)
-    assert answer == {"is_supported": False}
-
-
-def test_usage_is_counted_from_the_texts(client: openai.OpenAI) -> None:
+def test_filter_answers_by_its_schema_and_counts_the_texts(client: openai.OpenAI) -> None:
     reply = ask(client, "is_supported")
+    assert json.loads(reply.choices[0].message.content) == {"is_supported": False}
     assert reply.usage.prompt_tokens == math.ceil(len(PROMPT) / 4)
     assert reply.usage.completion_tokens == math.ceil(len('{"is_supported": false}') / 4)
     assert reply.usage.prompt_tokens_details.cached_tokens == 0
@@ -106,29 +102,25 @@ def test_logprobs_rebuild_the_text_and_doubt_only_the_verdict(client: openai.Ope
     assert ask(client, "debate_turn").choices[0].logprobs is None
 
 
-def test_other_schemas_are_refused_with_a_clear_message(client: openai.OpenAI) -> None:
-    with pytest.raises(
-        client_package().BadRequestError, match="debate_turn, solo_turn, aspect_turn"
-    ):
-        ask(client, "poem")
-    with pytest.raises(
-        client_package().BadRequestError, match="debate_turn, solo_turn, aspect_turn"
-    ):
-        ask(client, "debate_turn", response_format={"type": "text"})
+SCHEMAS = "debate_turn, solo_turn, aspect_turn"
 
 
-def test_prompt_without_chunk_is_refused(client: openai.OpenAI) -> None:
-    with pytest.raises(
-        client_package().BadRequestError, match="No user message has a block <chunk"
-    ):
-        ask(client, "debate_turn", prompt="Hello")
-
-
-def test_other_models_and_streams_are_refused(client: openai.OpenAI) -> None:
-    with pytest.raises(client_package().NotFoundError, match="practice-1"):
-        ask(client, "debate_turn", model="gpt-5")
-    with pytest.raises(client_package().BadRequestError, match="stream"):
-        ask(client, "debate_turn", stream=True)
+@pytest.mark.parametrize(
+    ("name", "more", "error", "words"),
+    [
+        ("poem", {}, "BadRequestError", SCHEMAS),
+        ("debate_turn", {"response_format": {"type": "text"}}, "BadRequestError", SCHEMAS),
+        ("debate_turn", {"prompt": "Hello"}, "BadRequestError", "has a block <chunk"),
+        ("debate_turn", {"model": "gpt-5"}, "NotFoundError", "practice-1"),
+        ("debate_turn", {"stream": True}, "BadRequestError", "stream"),
+    ],
+    ids=["schema", "no schema", "no chunk", "model", "stream"],
+)
+def test_what_it_does_not_take_is_refused_with_a_clear_message(
+    client: openai.OpenAI, name: str, more: dict[str, Any], error: str, words: str
+) -> None:
+    with pytest.raises(getattr(client_package(), error), match=words):
+        ask(client, name, **more)
 
 
 def test_models_are_listed(client: openai.OpenAI) -> None:

@@ -26,17 +26,8 @@ from tests.stub.endpoints import (
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-ENDPOINTS = {
-    each.__name__: each
-    for each in (
-        openai_gpt_5,
-        openai_o1_preview,
-        openai_gpt_5_pro,
-        deepseek,
-        openrouter,
-        words_only,
-    )
-}
+OPENAI = openai_gpt_5, openai_o1_preview, openai_gpt_5_pro
+ENDPOINTS = {each.__name__: each for each in (*OPENAI, deepseek, openrouter, words_only)}
 
 
 def asked(rule: Any, *, count: int = 1, model: str = "house-model") -> tuple[list[Any], Stub]:
@@ -130,11 +121,8 @@ def test_a_refusal_about_the_question_or_a_value_changes_nothing(words: str) -> 
 def test_what_was_learnt_is_remembered_at_that_address_and_no_other() -> None:
     _, first = asked(deepseek)
     (kept,) = ModelProfile.objects.all()
-    assert (kept.endpoint, kept.model, kept.profile["answer"]) == (
-        "stub",
-        "house-model",
-        "json_object",
-    )
+    told = kept.endpoint, kept.model, kept.profile["answer"]
+    assert told == ("stub", "house-model", "json_object")
     assert kept.refusals == ["HTTP 400: This response_format type is unavailable now"]
     same = ModelProfile.objects.learnt(first.endpoint)
     assert same == {"house-model": replace(Profile(), answer="json_object")}

@@ -35,7 +35,10 @@ class AspectSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Aspect
-        fields = ["id", "aspect_id", "content", "rationale", "weight", "scale", "version"]
+        fields = [
+            *("id", "aspect_id", "content", "rationale", "weight", "scale", "subtopic"),
+            "version",
+        ]
 
 
 class NewAspectSerializer(serializers.Serializer):

@@ -39,6 +39,8 @@ class Row:
     # Tags of what is wrong with it (Problem), and the neighbours it touches on its page.
     problems: tuple[str, ...] = ()
     touches: tuple[Piece, ...] = ()
+    # Numbers of the aspects that the imported judgments list it under, while nobody decided.
+    listed: tuple[str, ...] = ()
 
     @property
     def is_asking(self) -> bool:
@@ -207,7 +209,8 @@ def read_board(query: Query, *, open_pk: int | None = None, open_next: bool = Fa
     expert = Judgment.objects.standing().filter(query=query, source=Source.EXPERT)
     labels = {label.passage_id: label for label in _with_passages(expert)}
     original = Judgment.objects.original().filter(query=query, label__gt=0)
-    originals = {label.passage_id: label.passage for label in _with_passages(original)}
+    imported = {label.passage_id: label for label in _with_passages(original)}
+    originals = {pk: label.passage for pk, label in imported.items()}
     attached = {pk: gold.passage for pk, gold in verdicts.items()}
     attached |= {pk: label.passage for pk, label in labels.items()}
 
@@ -215,11 +218,13 @@ def read_board(query: Query, *, open_pk: int | None = None, open_next: bool = Fa
     added = [each for pk, each in attached.items() if pk in verdicts and pk not in originals]
     supported = {pk: gold.aspect_id for pk, gold in verdicts.items()}
     near = _neighbours([*originals.values(), *added], labels, supported)
+    cards = _cards(query, verdicts.values())
 
     def row(pk: int, passage: Passage) -> Row:
         gold, is_original = verdicts.get(pk), pk in originals
         is_unlisted = gold is not None and gold.judgment_id is None and not is_original
         aspect = gold.aspect if gold else None
+        of = imported[pk].subtopics if is_original and not gold and pk not in labels else None
         return Row(
             passage=passage,
             is_original=is_original,
@@ -228,11 +233,16 @@ def read_board(query: Query, *, open_pk: int | None = None, open_next: bool = Fa
             is_unlisted=is_unlisted,
             problems=tuple(tags.get(pk, ())),
             touches=tuple(near.get(pk, ())),
+            listed=tuple(
+                f"a{card.aspect.k}"
+                for card in cards
+                if of and card.aspect.subtopic and of.get(card.aspect.subtopic, 0) > 0
+            ),
         )
 
     board = Board(
         query=query,
-        cards=_cards(query, verdicts.values()),
+        cards=cards,
         originals=[row(*each) for each in originals.items()],
         others=[row(*each) for each in sorted(attached.items()) if each[0] not in originals],
         problems=tuple(tags.get(None, ())),

@@ -7,9 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
-from corpus.quotas.services import quota_of, set_quota, used_by
+from corpus.quotas.services import LIMITS, quota_of, set_quota, used_by
 
-_LIMITS = ("bytes", "calls", "usd", "usd_month", "in_flight")
 _MONEY = ("usd", "usd_month")
 
 
@@ -28,12 +27,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         benchmark = benchmark_named(options["benchmark"])
         quota, used = quota_of(benchmark), used_by(benchmark)
-        given = {name: options[name] for name in _LIMITS if options[name] is not None}
+        given = {name: options[name] for name in LIMITS if options[name] is not None}
         if given:
-            limits = {name: getattr(quota, name) for name in _LIMITS}
+            limits = {name: getattr(quota, name) for name in LIMITS}
             limits |= {name: _read(name, text) for name, text in given.items()}
+            limits["priority"] = quota.priority
             quota = set_quota(benchmark=benchmark, actor=None, **limits)
-        rows = {name: (used[name], getattr(quota, name)) for name in _LIMITS}
+        rows = {name: (used[name], getattr(quota, name)) for name in LIMITS}
         if options["json"]:
             numbers = {
                 name: {"used": float(has), "most": None if most is None else float(most)}

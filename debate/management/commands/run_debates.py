@@ -94,6 +94,13 @@ class Command(BaseCommand):
             type=int,
             help="debate the disputes of this run again, with what voters said of them",
         )
+        parser.add_argument(
+            "--vote",
+            metavar="CASE/N",
+            action="append",
+            default=[],
+            help="with --again: hear voter N of this case, and nobody else (repeatable)",
+        )
         parser.add_argument("--name", default="", help="the run's name (default: made up)")
         parser.add_argument("--budget", metavar="USD", type=_usd, help="never spend more")
         parser.add_argument("--prompt-version", type=int, help="of the debate prompt")
@@ -291,7 +298,9 @@ def _again(options: dict[str, Any]) -> DebateRun:
     found = _benchmark(options["benchmark"]).debate_runs.filter(pk=options["again"]).first()
     if found is None:
         raise CommandError(f"{options['benchmark']} has no debate run {options['again']}.")
-    return rehear(run=found, budget_usd=options["budget"], actor=None, claimed=True)
+    return rehear(
+        run=found, votes=options["vote"], budget_usd=options["budget"], actor=None, claimed=True
+    )
 
 
 def _role(preset: str | None) -> str:

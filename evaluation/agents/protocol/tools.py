@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from corpus.texts.tokens import CHARACTERS, cut
 from llm.parsing import UNSTORABLE
 from llm.requests import ToolCall, object_schema
-from llm.tokens import CHARACTERS, cut
 
 SEARCH: Final = "search"
 DOCUMENT: Final = "get_document"

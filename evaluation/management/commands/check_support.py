@@ -10,6 +10,7 @@ from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
 from evaluation.support import report
 from evaluation.support.models import SupportSet
+from evaluation.support.reading import read
 from evaluation.support.services import start_support, unsaved_set
 from evaluation.tasks import SUPPORT
 from kit.lists.report_tables import as_data
@@ -33,6 +34,14 @@ class Command(VerbCommand):
             "--per-sentence", type=int, help="only the first so many citations of a sentence"
         )
         parser.add_argument("--report", action="store_true", help="print what a set came to")
+        parser.add_argument(
+            "--replicate", type=int, default=0, help="another number asks again, and pays again"
+        )
+        parser.add_argument(
+            "--swapped",
+            action="store_true",
+            help="show the passage before the sentence, for the judge's card alone",
+        )
         asking_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -41,10 +50,12 @@ class Command(VerbCommand):
             raise CommandError("Name a set to report on: set:N.")
         of = set_named(benchmark, source, options["per_sentence"])
         if options["report"]:
-            self.stdout.write(json.dumps(as_data(report.tables(report.read(of)))))
+            self.stdout.write(json.dumps(as_data(report.tables(read(of)))))
             return
         with endpoints.practice_if_unconfigured("grader") as first:
-            run = start_support(of=of, **asking_options(options, first))
+            asked = asking_options(options, first)
+            asked |= {name: options[name] for name in ("replicate", "swapped")}
+            run = start_support(of=of, **asked)
             SUPPORT.drive(run)
         tell(self, run, run.verdicts.all(), "Support run", as_json=options["json"], set=of.pk)
 

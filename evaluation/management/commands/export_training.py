@@ -7,11 +7,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named, numbered
+from corpus.texts.tokens import CHARACTERS
 from evaluation.exporters.training import FORMATS
 from evaluation.training.exporting import export_training
 from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
-from llm.tokens import CHARACTERS
 
 
 class Command(VerbCommand):

@@ -28,6 +28,11 @@ class Command(VerbCommand):
         parser.add_argument(
             "--replicate", type=int, default=0, help="another number asks again, and pays again"
         )
+        parser.add_argument(
+            "--swapped",
+            action="store_true",
+            help="show several true answers the other way round, for the grader's card alone",
+        )
         asking_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,7 +41,7 @@ class Command(VerbCommand):
         rag_run = numbered(runs, options["run"], missing)
         with endpoints.practice_if_unconfigured("grader") as first:
             asked = asking_options(options, first)
-            asked |= {name: options[name] for name in ("profile", "replicate")}
+            asked |= {name: options[name] for name in ("profile", "replicate", "swapped")}
             run = start_grading(rag_run=rag_run, **asked)
             GRADES.drive(run)
         tell(self, run, run.grades.all(), "Grading", as_json=options["json"], rag_run=rag_run.pk)

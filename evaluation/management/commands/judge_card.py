@@ -8,10 +8,12 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
-from evaluation.judges.cards import cards_of, table_of
+from evaluation.judges.card import table_of
+from evaluation.judges.cards import cards_of
 from evaluation.judges.exchange import KINDS, compared_file, written
-from evaluation.judges.orders import families_table, meta_table, orders_of, without_family
+from evaluation.judges.orders import meta_table, orders_of
 from evaluation.judges.protocol.autojudge import SHAPES
+from evaluation.judges.related import by_others, families_table, judged_twice, without_family
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from kit.management.verbs import VerbCommand
@@ -31,7 +33,9 @@ class Command(VerbCommand):
             "--rank", action="store_true", help="rank systems without those of shared families, too"
         )
         parser.add_argument("--export", choices=KINDS, help="print a file")
-        parser.add_argument("--judge", default="", help="whose: a judge's name, a debate run")
+        parser.add_argument(
+            "--judge", default="", help="whose: a judge's or grader's name, a debate run"
+        )
         parser.add_argument("--shape", choices=list(SHAPES), default="ir_measures")
         parser.add_argument("--compare", choices=KINDS, help="what the file at --file is")
         parser.add_argument("--file", type=Path)
@@ -53,7 +57,9 @@ class Command(VerbCommand):
             sheets = [compared_file(benchmark, kind, lines, shape=shape, run=run)]
         else:
             sheets = [table_of(card) for card in cards_of(benchmark)]
-            sheets += [meta_table(orders_of(benchmark)), families_table(benchmark)]
+            known = orders_of(benchmark)
+            sheets += [meta_table(known), families_table(benchmark)]
+            sheets.append(by_others(judged_twice(benchmark, known)))
             if options["rank"]:
                 sheets.append(without_family(benchmark))
         if options["card"]:

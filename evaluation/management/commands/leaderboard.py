@@ -21,7 +21,7 @@ from kit.runs.models import RunStatus
 
 class Command(VerbCommand):
     help = (
-        "Score every retrieval run of a benchmark under its three golds, keep the scores for the "
+        "Score every retrieval run of a benchmark under its golds, keep the scores for the "
         "screens, and print one board. What was scored already and has not changed is read."
     )
 

@@ -9,11 +9,12 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
 
 from annotate.exams.bank import draw_items
 from annotate.models import EscalationCase, VotingPlan
+from annotate.panels.services import draw_panel, open_panel
 from annotate.plans.services import choose_checks
 from annotate.voting.services import cast_vote
 from corpus.access import enter
@@ -34,14 +35,17 @@ from corpus.models import (
 )
 from debate.dream import Verdict
 from debate.models import DebateRun, RunKind
+from debate.references import PEOPLE as BY_PEOPLE
 from debate.runs.configuration import RunConfig
 from debate.runs.outcomes import Outcome, store_outcomes
+from debate.runs.planning import plan_run, start_planned
 from debate.runs.services import start_run
 from evaluation.agents.judging import start_judging
 from evaluation.chain.services import start_chain
+from evaluation.experiments.services import create_experiment
 from evaluation.releases.building import carry_out
 from evaluation.releases.services import start_here
-from evaluation.scores.sheets import request_sheet
+from evaluation.training.services import start_training
 from llm import endpoints
 
 SLUG = "garden-weather"
@@ -55,9 +59,28 @@ PEOPLE = {
 }
 # Versions, and whether they are final.
 RELEASES = {"0.0.1": False, "0.0.2": True}
+MADE_UP_POOL = "Made-up votes: gold and gold of others"
 # Accounts of nobody: in the votes that the demo makes up, each is wrong once in so many.
 MADE_UP = {"made-up-votes-1": 12, "made-up-votes-2": 7, "made-up-votes-3": 5}
-CHAIN = """\
+# Two systems that differ in what they make of long passages.
+SYSTEMS: dict[str, dict[str, Any]] = {
+    "BM25": {},
+    "BM25 without length normalisation": {"b": 0.0},
+}
+# A chain over both; steps that ask models only where these are free.
+POOL = """\
+[[step]]
+do = "pool"
+depth = 2
+
+[[step]]
+do = "holes"
+"""
+MODELS = """
+[[step]]
+do = "debate"
+preset = "dream"            # a trial: whom it leaves disputed nobody is asked about
+
 [[step]]
 do = "agents"
 rounds = 3
@@ -73,13 +96,31 @@ k = 10
 do = "grade"
 
 [[step]]
+do = "pipeline"
+preset = "v1"
+retriever = "BM25"
+depth = 5
+
+[[step]]
+do = "references"
+
+[[step]]
+do = "support"
+of = "references"
+"""
+RELEASE = """
+[[step]]
 do = "release"
 version = "0.0.3"
 """
-# Two systems that differ in what they make of long passages.
-SYSTEMS: dict[str, dict[str, Any]] = {
-    "BM25": {},
-    "BM25 without length normalisation": {"b": 0.0},
+# What DREAM's experiments change, each beside another in one thing: the preset, and settings. Of
+# these pairs the order moves one between four agents, who hold on longer (docs/protocol.md 8).
+ABLATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "two agents": ("dream", {}),
+    "temperature 1": ("temperature-1", {}),
+    "a history without labels": ("dream", {"history_labels": False}),
+    "four agents": ("agents-4", {}),
+    "four agents, irrelevant opens": ("agents-4", {"first": "irrelevant"}),
 }
 
 
@@ -89,18 +130,26 @@ class Command(BaseCommand):
         "links for its five people."
     )
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--full",
+            action="store_true",
+            help="as a first start does: with a reference panel and an experiment, which take the "
+            "next numbers of cases and debate runs",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         # Nothing is here, or only the demo's texts, from a first start that was killed.
         others = Benchmark.objects.exclude(slug=SLUG)
         if not User.objects.exists() and not others.exists():
             self.stdout.write("First start: loading the demo benchmark.")
-            self._load()
+            self._load(is_full=options["full"])
         here = User.objects.filter(username__in=PEOPLE, memberships__benchmark__slug=SLUG)
         if here.count() == len(PEOPLE):
             self.stdout.write("\nOne-time sign-in links for the demo:")
             call_command("sign_in_link", *PEOPLE, stdout=self.stdout)
 
-    def _load(self) -> None:
+    def _load(self, *, is_full: bool) -> None:
         call_command(
             "load_benchmark",
             str(FOLDER),
@@ -123,8 +172,13 @@ class Command(BaseCommand):
                 _first_run(benchmark, pool)
             _first_votes(benchmark)
             _first_systems(benchmark)
+            _first_chain(benchmark, is_free=is_free)
             if is_free:
-                _first_chain(benchmark)
+                _first_training(benchmark)
+            if is_full:
+                _first_panel(benchmark)
+            if is_full and is_free:
+                _first_experiment(benchmark)
             _first_cleaning(benchmark)
 
 
@@ -139,12 +193,14 @@ def _first_run(benchmark: Benchmark, pool: Pool) -> None:
     )
 
 
-def _first_chain(benchmark: Benchmark) -> None:
-    """Queue a trial of the judge of agents, and the second half of a chain: agents over both
-    systems, their judge, answers and grades, and a draft that holds how it came about."""
-    practice = endpoints.practice("")
-    start_judging(benchmark=benchmark, agent_run=None, endpoint=practice, actor=None)
-    start_chain(benchmark=benchmark, plan=CHAIN, name="From systems to a draft", actor=None)
+def _first_chain(benchmark: Benchmark, *, is_free: bool) -> None:
+    """Queue the chain from both systems to a draft that holds how it came about, by way of models
+    where they are free, and then a trial of the judge of agents."""
+    plan = f"{POOL}{MODELS if is_free else ''}{RELEASE}"
+    start_chain(benchmark=benchmark, plan=plan, name="From systems to a draft", actor=None)
+    if is_free:
+        practice = endpoints.practice("")
+        start_judging(benchmark=benchmark, agent_run=None, endpoint=practice, actor=None)
 
 
 def _first_releases(benchmark: Benchmark) -> None:
@@ -201,7 +257,7 @@ def _first_votes(benchmark: Benchmark) -> None:
 
 def _before_people(benchmark: Benchmark, pairs: list[tuple[Query, Passage]]) -> DebateRun:
     """A run of people alone over these pairs, with a case of each."""
-    pool = Pool.objects.create(benchmark=benchmark, name="Made-up votes: gold and gold of others")
+    pool = Pool.objects.create(benchmark=benchmark, name=MADE_UP_POOL)
     PoolEntry.objects.bulk_create(
         PoolEntry(pool=pool, query=query, passage=passage) for query, passage in pairs
     )
@@ -243,7 +299,7 @@ def _known_pairs(benchmark: Benchmark) -> dict[tuple[Query, Passage], int]:
 
 
 def _first_systems(benchmark: Benchmark) -> None:
-    """Two retrieval runs, made here in a moment, and their scores queued: a leaderboard to read."""
+    """Two retrieval runs, made here in a moment; the chain has them scored."""
     for name, config in SYSTEMS.items():
         found = computing.start(
             benchmark=benchmark,
@@ -254,7 +310,50 @@ def _first_systems(benchmark: Benchmark) -> None:
             claimed=True,
         )
         computing.run_computation(found)
-    request_sheet(benchmark=benchmark, actor=None)
+
+
+def _first_panel(benchmark: Benchmark) -> None:
+    """A reference panel that is open: a pair of each query, which no expert has labelled yet."""
+    admin = User.objects.get(username="admin")
+    panel = draw_panel(
+        benchmark=benchmark,
+        actor=None,
+        name="One pair of each query",
+        practice_items=2,
+        shows_hints=False,
+    )
+    open_panel(panel=panel, access=enter(admin, SLUG))
+
+
+def _first_experiment(benchmark: Benchmark) -> None:
+    """Queue ablations of a debate over the pairs whose votes are made up, which they are compared
+    with."""
+    pool = benchmark.pools.get(name=MADE_UP_POOL)
+    runs = []
+    for name, (preset, settings_) in ABLATIONS.items():
+        plan = plan_run(
+            benchmark=benchmark,
+            pool=pool,
+            endpoint=endpoints.practice(""),
+            preset=preset,
+            settings=settings_,
+            name=f"Ablation: {name}",
+        )
+        runs.append(start_planned(plan=plan, actor=None))
+    create_experiment(
+        benchmark=benchmark,
+        name="Ablations of a debate, beside made-up votes",
+        reference=BY_PEOPLE,
+        runs=runs,
+        actor=None,
+    )
+
+
+def _first_training(benchmark: Benchmark) -> None:
+    """Queue training data of labelled passages and of written ones."""
+    start_training(
+        benchmark=benchmark, source=None, endpoint=endpoints.practice(""), actor=None, labels=3
+    )
 
 
 def _first_cleaning(benchmark: Benchmark) -> None:

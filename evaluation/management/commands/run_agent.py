@@ -7,6 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
+from corpus.texts.tokens import CHARACTERS
 from evaluation.agents import guests
 from evaluation.agents.models import AgentRun
 from evaluation.agents.services import candidates, retrievers, start_agent
@@ -16,7 +17,6 @@ from kit.management.verbs import VerbCommand
 from llm import endpoints
 from llm.ledger.accounts import budget_of
 from llm.management.asking import asking_arguments, asking_options, tell
-from llm.tokens import CHARACTERS
 
 
 class Command(VerbCommand):

@@ -51,7 +51,8 @@ _COUNTS = {
 }
 
 
-_VIEWS = ("base", "refined", "expert")  # of evaluation.scores.services, which needs a database
+# Of evaluation.scores.services, which needs a database.
+_VIEWS = ("base", "refined", "expert", "machine")
 _SIDES = ("aspects", "base", "excluded")
 # A gold by its name: of each domain the labels, and what was odd in their files.
 Golds = dict[str, dict[str, tuple[Gold, Mapping[str, int]]]]

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -90,7 +90,7 @@ def _task(found: Iterable[Record], domain: str, qids: Collection[str]) -> str:
     return domain
 
 
-def _named(rows: Iterable[AspectRow], *, complete: bool) -> Named:
+def _named(rows: Sequence[AspectRow], *, complete: bool) -> Named:
     supported: dict[tuple[str, str], str] = {}
     found: Named = {}
     faults: list[str] = []
@@ -109,6 +109,8 @@ def _named(rows: Iterable[AspectRow], *, complete: bool) -> Named:
     passages: dict[tuple[str, str], list[str]] = defaultdict(list)
     for (qid, pid), name in supported.items():
         passages[qid, name].append(pid)
+    for row in rows:  # which several may list
+        passages[row.qid, f"a{row.k}"] += row.subtopic_docs
     return {
         qid: {name: replace(each, passages=passages[qid, name]) for name, each in named.items()}
         for qid, named in found.items()

@@ -39,7 +39,8 @@ _SCORE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Grader:
-    """One grader, as it was frozen when the run was made; the harness decides what it gives."""
+    """One grader, as it was frozen when the run was made; the harness decides what it gives.
+    `swapped`: it sees several true answers the other way round."""
 
     endpoint: str
     model: str
@@ -47,6 +48,7 @@ class Grader:
     profile: str = STRICT
     temperature: float = 0.0
     reasoning_effort: str = ""
+    swapped: bool = False
 
     @property
     def role(self) -> str:
@@ -96,7 +98,8 @@ def grade_request(exam: Exam, who: Grader, key: bytes) -> Request:
     given = {"query": fence("query", exam.question, key)}
     answers = fence("answer", "\n".join(exam.answers), key)
     if who.harness is Harness.SHORT:
-        numbered = "\n".join(f"({n}) {text}" for n, text in enumerate(exam.truths, start=1))
+        truths = exam.truths[::-1] if who.swapped else exam.truths
+        numbered = "\n".join(f"({n}) {text}" for n, text in enumerate(truths, start=1))
         given |= {"truths": fence("reference", numbered, key), "answers": answers}
     else:
         given |= {"reference": fence("reference", exam.truths[0], key), "answer": answers}

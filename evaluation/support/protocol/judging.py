@@ -20,12 +20,13 @@ _MAX_TOKENS: Final = 2_000
 
 @dataclass(frozen=True)
 class Judge:
-    """One judge, as it was frozen when the run was made."""
+    """One judge, as it was frozen when the run was made; `swapped`: it sees the passage first."""
 
     endpoint: str
     model: str
     temperature: float = 0.0
     reasoning_effort: str = ""
+    swapped: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,16 @@ def prompt() -> PromptTemplate:
     return PromptTemplate.load(_PROMPTS / f"{ROLE}.txt", placeholders=names)
 
 
+@cache
+def _passage_first() -> PromptTemplate:
+    """The same prompt with the passage before the statement and what stands before that."""
+    blocks = prompt().user.split("\n\n")
+    (passage,) = (each for each in blocks if "{passage}" in each)
+    blocks.remove(passage)
+    (at,) = (n for n, each in enumerate(blocks) if "{before}" in each)
+    return replace(prompt(), user="\n\n".join([*blocks[:at], passage, *blocks[at:]]))
+
+
 def judge(exam: Exam, who: Judge, key: bytes, replicate: int = 0) -> Judging:
     """Ask until a reply is a verdict, twice at most (docs/protocol.md 1.3)."""
     found, faults, reply = yield from ask_until(
@@ -75,7 +86,7 @@ def judge_request(exam: Exam, who: Judge, key: bytes) -> Request:
         endpoint=who.endpoint,
         role=ROLE,
         model=who.model,
-        messages=prompt().render(
+        messages=(_passage_first() if who.swapped else prompt()).render(
             query=fence("query", exam.question, key),
             before=fence("before", exam.before or NOTHING_BEFORE, key),
             statement=fence("answer", exam.statement, key),

@@ -1,6 +1,13 @@
-"""Second reviews that ended, with their points, turns and blind scores."""
+"""Second reviews that ended, with their points and turns; blind scores of them and of samples."""
 
-from annotate.models import Aspect, Review, ReviewPoint, ReviewTurn, WeightScore
+from annotate.models import (
+    Aspect,
+    RescoreTask,
+    Review,
+    ReviewPoint,
+    ReviewTurn,
+    WeightScore,
+)
 from annotate.review.models import OVER
 from evaluation.transfer.merging.rows import Rows, merge_corrected
 
@@ -45,13 +52,37 @@ def _merge_points(rows: Rows) -> None:
             rows.add(said, review=review, point=of)
 
 
+def _merge_tasks(rows: Rows) -> dict[int, RescoreTask]:
+    """By their keys there, tasks of samples that somebody scored; done here by who was first."""
+    found: dict[int, RescoreTask] = {}
+    here = RescoreTask.objects.filter(query=rows.ours).select_related("sample")
+    known = {each.sample.created_at: each for each in here}
+    theirs = RescoreTask.objects.filter(query=rows.theirs).exclude(done_at=None)
+    for row in theirs.select_related("sample").order_by("pk"):
+        task = known.get(row.sample.created_at)
+        if task is not None and task.done_at and row.done_at and task.done_at <= row.done_at:
+            rows.match(row, task)
+        elif rows.told.is_forged(row.scorer_id):
+            rows.leave(row, _FORGED)
+            continue
+        elif task is not None:
+            done = {"done_at": row.done_at, "scorer": row.scorer_id}
+            RescoreTask.objects.filter(pk=task.pk).update(**done)
+            rows.told.note(task, "merge rescore task", query=rows.ours.pk)
+        else:
+            task = rows.add(row, sample=rows.shared(row.sample), query=rows.ours)
+        found[row.pk] = task
+    return found
+
+
 def _merge_scores(rows: Rows) -> None:
+    tasks = _merge_tasks(rows)
     known = WeightScore.objects.filter(aspect__query=rows.ours).values_list("created_at", flat=True)
     moments = set(known)
     places = {
         row.pk: rows.led(Aspect, row.aspect_id)
         for row in WeightScore.objects.filter(aspect__query=rows.theirs)
-        if row.created_at in moments or rows.led(Review, row.review_id)
+        if row.created_at in moments or rows.led(Review, row.review_id) or row.task_id in tasks
     }
     merge_corrected(
         rows,
@@ -61,7 +92,7 @@ def _merge_scores(rows: Rows) -> None:
         places=places,
         changed=lambda row: {
             "review": rows.led(Review, row.review_id),
-            "task": None,
+            "task": tasks.get(row.task_id),
             "author_id": rows.told.person(row.author_id),
         },
     )

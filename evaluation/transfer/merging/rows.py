@@ -51,11 +51,29 @@ class Rows:
         self.told.added[str(kind._meta.verbose_name)] += 1
         return made
 
+    def shared(self, row: Any, **changes: Any) -> Any:
+        """What rows of several queries belong to: the one of that moment here, else a copy."""
+        kind = type(row)
+        ours = kind.objects.filter(benchmark=self.told.here, created_at=row.created_at)
+        if found := ours.first():
+            self.lead(row, found)
+        else:
+            found = self.add(row, benchmark=self.told.here, **changes)
+            self.told.note(found, f"merge {kind._meta.verbose_name}", query=self.ours.pk)
+            if row in self.told.shared:  # a trial adds it with every query
+                self.told.added[str(kind._meta.verbose_name)] -= 1
+            self.told.shared.add(row)
+        return found
+
     def match(self, row: Any, found: Any) -> Any:
         """The row is here already."""
-        self._here[type(row)._meta.label, row.pk] = found
+        self.lead(row, found)
         self.told.present[str(row._meta.verbose_name)] += 1
         return found
+
+    def lead(self, row: Any, found: Any) -> None:
+        """What leads to the row there leads to this one here."""
+        self._here[type(row)._meta.label, row.pk] = found
 
     def leave(self, row: Any, why: str) -> None:
         """The row is not added."""

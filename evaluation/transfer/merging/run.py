@@ -19,6 +19,7 @@ from evaluation.transfer.claims import give
 from evaluation.transfer.merging.aspects import merge_aspects, merge_gold
 from evaluation.transfer.merging.history import merge_history
 from evaluation.transfer.merging.labels import merge_labels
+from evaluation.transfer.merging.panels import merge_panels
 from evaluation.transfer.merging.reviews import merge_reviews
 from evaluation.transfer.merging.rows import Rows
 from evaluation.transfer.merging.told import Told, What
@@ -91,6 +92,7 @@ def _merge(rows: Rows) -> None:
     merge_gold(rows)
     merge_reviews(rows)
     merge_votes(rows)
+    merge_panels(rows)
     merge_history(rows)
     rows.link()
 

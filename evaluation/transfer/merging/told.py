@@ -32,6 +32,8 @@ class Told:
         self._known = {each.pk for each in self.claimed.values()}
         self.added: Counter[str] = Counter()
         self.present: Counter[str] = Counter()
+        # Of there, what several queries share and this merge added.
+        self.shared: set[models.Model] = set()
         self.left_out: list[What] = []
         self.conflicts: list[What] = []
         self.left_count = self.conflict_count = 0

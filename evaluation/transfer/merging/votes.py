@@ -1,6 +1,7 @@
 """Cases and their votes: a case goes on with the votes of both."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from django.db.models import Q
 from django.utils import timezone
@@ -22,18 +23,16 @@ from evaluation.transfer import references
 from evaluation.transfer.merging.rows import Rows
 from evaluation.transfer.writing import ALTERED
 
+ELSEWHERE: Final = "its passage is not here, or has another text"
 _BY_VOTES = Q(judgment__source=Source.HUMAN) | Q(support__source=Source.HUMAN)
 
 
 def merge_votes(rows: Rows) -> None:
     """Every case with its votes; where an expert has decided, nobody is asked any more."""
-    for row in EscalationCase.objects.filter(query=rows.theirs).order_by("pk"):
+    for row in EscalationCase.objects.of_voters().filter(query=rows.theirs).order_by("pk"):
         passage = rows.passage(row.passage_id)
-        if row.kind == CaseKind.REFERENCE:
-            if row.votes_in:
-                rows.leave(row, "labels of a panel stay with it")
-        elif passage is None:
-            rows.leave(row, "its passage is not here, or has another text")
+        if passage is None:
+            rows.leave(row, ELSEWHERE)
         else:
             _merge_case(rows, row, passage)
     undecided = EscalationCase.objects.of_voters().filter(query=rows.ours)
@@ -53,17 +52,13 @@ def _merge_case(rows: Rows, row: EscalationCase, passage: Passage) -> None:
     about = {"query": rows.ours, "passage": passage, "aspect": rows.led(Aspect, row.aspect_id)}
     case = EscalationCase.objects.of_voters().filter(**about).first()
     if case is None:
-        case = _add_case(rows, row, about)
+        case = add_case(rows, row, about)
     else:
         rows.match(row, case)
-    added = _add_votes(rows, row, case)
-    standing = Vote.objects.standing().filter(case=case)
-    EscalationCase.objects.filter(pk=case.pk).update(votes_in=standing.count())
-    if case.status == CaseStatus.OPEN and added:
-        _go_on(rows, row, case, added)
+    add_votes(rows, row, case, close=settle)
 
 
-def _add_case(rows: Rows, row: EscalationCase, about: dict[str, Any]) -> EscalationCase:
+def add_case(rows: Rows, row: EscalationCase, about: dict[str, Any]) -> EscalationCase:
     """A case that is not here; one that is over needs no slots."""
     made: EscalationCase = rows.add(
         row,
@@ -78,6 +73,21 @@ def _add_case(rows: Rows, row: EscalationCase, about: dict[str, Any]) -> Escalat
         made.slots.all().delete()
     rows.told.note(made, "merge case", query=rows.ours.pk)
     return made
+
+
+def add_votes(
+    rows: Rows,
+    row: EscalationCase,
+    case: EscalationCase,
+    *,
+    close: Callable[[EscalationCase], None],
+) -> None:
+    """Add the votes of there; `close` says what becomes of an open case by the votes of both."""
+    added = _add_votes(rows, row, case)
+    standing = Vote.objects.standing().filter(case=case)
+    EscalationCase.objects.filter(pk=case.pk).update(votes_in=standing.count())
+    if case.status == CaseStatus.OPEN and added:
+        _go_on(rows, row, case, added, close)
 
 
 def _add_votes(rows: Rows, row: EscalationCase, case: EscalationCase) -> int:
@@ -135,11 +145,19 @@ def _said(vote: Vote) -> tuple[Any, ...]:
     return vote.created_at, vote.label, vote.reason, vote.elapsed_ms
 
 
-def _go_on(rows: Rows, row: EscalationCase, case: EscalationCase, added: int) -> None:
+def _go_on(
+    rows: Rows,
+    row: EscalationCase,
+    case: EscalationCase,
+    added: int,
+    close: Callable[[EscalationCase], None],
+) -> None:
     """Fewer votes are wanted; and the case is over as all of its votes say."""
     free = VoteSlot.objects.free(timezone.now()).filter(case=case).order_by("-place")
     VoteSlot.objects.filter(pk__in=[each.pk for each in free[:added]]).delete()
-    by_votes = EscalationCase.objects.filter(_BY_VOTES, pk=row.pk, status=CaseStatus.CLOSED)
+    by_votes = EscalationCase.objects.filter(pk=row.pk, status=CaseStatus.CLOSED)
+    if case.kind != CaseKind.REFERENCE:  # where labels are experts' from the start
+        by_votes = by_votes.filter(_BY_VOTES)
     judgment, support = rows.led(Judgment, row.judgment_id), rows.led(SupportLabel, row.support_id)
     if by_votes.exists() and (judgment or support) and _all_voted_there(rows, row, case):
         # The label that these votes made there is here: it is not made a second time.
@@ -153,7 +171,7 @@ def _go_on(rows: Rows, row: EscalationCase, case: EscalationCase, added: int) ->
         note("close case", case, None, case, state="closed", label=row.label)
         return
     case.refresh_from_db()
-    settle(case)
+    close(case)
 
 
 def _all_voted_there(rows: Rows, row: EscalationCase, case: EscalationCase) -> bool:

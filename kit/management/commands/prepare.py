@@ -35,7 +35,7 @@ class Command(BaseCommand):
             rebuild_once()
             _collect_static_files()
             if options["demo"]:
-                call_command("load_demo", stdout=self.stdout)
+                call_command("load_demo", full=True, stdout=self.stdout)
         except OSError as error:
             place = error.filename or settings.ASSAY_DATA
             raise CommandError(f"{place} cannot be written: {error.strerror}.") from error

@@ -201,7 +201,7 @@ def test_earlier_calls_of_a_model_correct_its_forecast(
     settings, monkeypatch, change: Callable[[str, str], str]
 ) -> None:
     """An endpoint that counts two letters a token."""
-    monkeypatch.setattr("llm.practice.completion._CHARS_PER_TOKEN", 2)
+    monkeypatch.setattr("llm.practice.completion.likely_tokens", lambda text: -(-len(text) // 2))
     first = make(CORPORA["many windows"])
     second = make(CORPORA["short passages"], "second")
     with cleaner(settings, change) as server:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from corpus.texts.tokens import CHARACTERS, WORDS, cut, token_count
 from corpus.wordings import asking
 from corpus.wordings.asking import Settings, Shown, pick, prompt_for, query_of
 from llm.profiles import known
-from llm.tokens import CHARACTERS, WORDS, cut, token_count
 from llm.wire import written
 
 KEY = b"server key"

@@ -114,7 +114,8 @@ def test_a_case_is_debated_again_three_times_at_most(run, benchmark) -> None:
 
 def test_what_a_cancelled_run_never_debated_is_heard_later(run) -> None:
     given_up = rehear(run=run, actor=None)
-    assert unheard(run)[run.debates.get(case__isnull=False).pk].reason == "I read it twice."
+    left = unheard(run)[run.debates.get(case__isnull=False).pk]
+    assert [each.reason for each in left] == ["I read it twice."]
     cancel_run(run=given_up, actor=None)
     assert prompts(heard(run))[0].count("It says so") == 1
     assert [(each.number, each.vote.reason) for each in Rehearing.objects.all()] == [(1, SAID[0])]
@@ -151,6 +152,44 @@ def test_the_table_tells_what_changed_and_how_often_people_were_right(run) -> No
     values = {row[0].value: (row[1].value, row[2].value) for row in rehearing_sheet(made).rows}
     assert values["People heard were right"] == (0, 1)
     assert values["Agents are right where they agree now"] == (0, 1)
+
+
+def test_a_single_vote_is_chosen_to_be_heard(run, benchmark, capsys) -> None:
+    case, url = EscalationCase.objects.get(), f"/api/b/demo/debate-runs/{run.pk}/"
+    admin = signed_in(make_member(benchmark, "admin", "admin"))
+    parts = f"/b/demo/disputes/{case.public_id}/"
+    assert f"{parts}rehearings/" in admin.get(parts).content.decode()
+    page = admin.get(f"{parts}rehearings/").content.decode()
+    assert "with voter 1" in page
+    assert "with voter 3" not in page  # who gave no reason
+    assert "secret" not in page
+    names = [each["vote"] for each in admin.get(f"{url}reasons/").json()]
+    assert names == [f"{case.public_id}/1", f"{case.public_id}/2"]
+    for wrong in ([f"{case.public_id}/3"], [f"{case.public_id}/0"], ["x/1"], ["2"], names):
+        answer = admin.post(f"{url}rehearing/", {"votes": wrong}, content_type="application/json")
+        assert answer.status_code == 409
+    assert not Rehearing.objects.exists()
+
+    answer = admin.post(f"/b/demo/debates/{run.pk}/rehearing/", {"votes": names[1:]})
+    made = DebateRun.objects.get(reheard_of=run)
+    assert made.claim()
+    made = drive(made)
+    assert answer.url == f"/b/demo/debates/{made.pk}/"
+    assert Rehearing.objects.get().vote.reason == "I read it twice."
+    assert all("It says so" not in each for each in prompts(made))
+    page = admin.get(f"{parts}rehearings/").content.decode()
+    assert "Agents agree now: relevant" in " ".join(page.split())
+    assert "with voter 2" not in page
+    again = admin.post(f"{url}rehearing/", {"votes": names[1:]}, content_type="application/json")
+    assert again.status_code == 409  # never a second time
+    call_command("run_debates", benchmark="demo", again=run.pk, vote=names[:1], json=True)
+    assert [each.number for each in Rehearing.objects.order_by("pk")] == [1, 2]
+    assert admin.get(f"{url}reasons/").json() == []
+
+    reviewer = signed_in(make_member(benchmark, "reviewer", "reviewer", "annotator"))
+    assert "rehearings/" not in reviewer.get(parts).content.decode()
+    for address in (f"{parts}rehearings/", f"{url}reasons/"):
+        assert reviewer.get(address).status_code == 403
 
 
 def test_page_api_and_command_start_it(run, benchmark, capsys) -> None:

@@ -15,9 +15,9 @@ from corpus.models import Judgment
 from debate.models import Debate, DebateRun
 from debate.runs.services import start_run
 from debate.tasks import DEBATES, run_debates
+from kit.runs.driving import _is_outage
 from kit.runs.models import RunGroup, RunStatus
 from llm import endpoints
-from llm.drives import _is_outage
 from llm.ledger.writing import list_lost_calls
 from llm.models import Call
 from tests.debate.answering import answering, turn

@@ -205,6 +205,7 @@ def test_votes_are_draws_of_their_own(benchmark, endpoint) -> None:
     assert outcomes(run) == {"p6": ("judged", 0), "p7": ("judged", 1)}
     assert Call.objects.count() == 6
     assert {row[2:] for row in labels()} == {("llmjudge", "trial")}
+    assert {label.provenance["share"] for label in Judgment.objects.all()} <= {2 / 3, 1.0}
 
 
 def test_people_alone_get_every_pair_and_no_model_is_asked(benchmark, endpoint) -> None:

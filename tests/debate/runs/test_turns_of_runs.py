@@ -70,20 +70,20 @@ def test_run_that_had_a_turn_stands_behind_those_that_wait(settings) -> None:
 def test_a_run_takes_one_of_its_workers_threads_and_gives_it_back(monkeypatch) -> None:
     run = make_run(2)
     monkeypatch.setattr(turns, "threads", 3)
-    monkeypatch.setattr(turns, "_busy", set())
+    monkeypatch.setattr(turns, "_busy", {})
     run_debates(run.pk)
     run.refresh_from_db()
     assert run.status == RunStatus.DONE
     # Its groups are taken by a thread of its own for the database.
-    assert turns._busy == {threading.get_ident()}
+    assert turns._busy == {threading.get_ident(): run.claimant}
     give_back()
-    assert turns._busy == set()
+    assert turns._busy == {}
 
 
 def test_who_finds_no_thread_has_one_that_had_its_slice_end(monkeypatch, settings) -> None:
     run, settings.ASSAY_RUNS_AT_ONCE = make_run(1), 1
     monkeypatch.setattr(turns, "threads", 2)
-    monkeypatch.setattr(turns, "_busy", {-1})
+    monkeypatch.setattr(turns, "_busy", {-1: run.claimant})
     with turns.place(turns.Claimant(("other", 1), "z", 1)) as turn:
         turn.since -= turns.SLICE_S
         run_debates(run.pk)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from corpus.texts.tokens import CHARACTERS, WORDS, cut
 from evaluation.agents.protocol.asking import AgentSettings, Task, citations, read_answer
 from evaluation.agents.protocol.loop import FINISHED, MAX_ITERATIONS, Trace, search_agent
 from evaluation.agents.protocol.tools import (
@@ -17,7 +18,6 @@ from evaluation.agents.protocol.tools import (
 )
 from kit.errors import Refused
 from llm.requests import Reply, Request
-from llm.tokens import CHARACTERS, WORDS, cut
 
 KEY = b"server key"
 TEXTS = {f"d{number}": f"Text of document {number}." for number in range(12)}

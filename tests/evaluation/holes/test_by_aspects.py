@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.urls import reverse
 from django.utils import timezone
 
 from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel
@@ -12,9 +13,13 @@ from annotate.support.services import record_support
 from corpus.judgments.services import record_judgment
 from corpus.models import Passage, Pool, PoolEntry
 from evaluation.chain.effects import measured
-from evaluation.holes.next_labels import chances, next_labels, pool_next
-from evaluation.holes.tables import aspect_tables, growth_table
+from evaluation.holes.next_labels import Costs, as_table, chances, next_labels, pool_next
+from evaluation.holes.tables import aspect_tables, growth_table, holes_in
+from evaluation.leaderboard.drill import drill
+from evaluation.leaderboard.services import leaderboard_of
 from evaluation.scores import sheets
+from evaluation.scores.models import ScoreSheet
+from evaluation.scores.services import GoldView
 from kit.errors import Refused
 from kit.models import Event, SignInLink
 from tests.annotate.world import signed_in
@@ -81,6 +86,67 @@ def test_machine_gold_counts_in_measures_of_aspects_alone(garden) -> None:
     board = sheet.boards["views"]["refined"]
     assert [row["mean"] for row in board["hole@10"]] == [0.0, 0.0]
     assert board["aspect_recall@25"][0]["mean"] == pytest.approx(0.25)
+
+
+def means(garden: Any, metric: str, view: str) -> dict[str, float | None]:
+    board = leaderboard_of(ScoreSheet.objects.latest("pk"), metric=metric, view=view)
+    return {line.run.name: line.mean for line in board.lines}
+
+
+def test_machine_gold_is_a_view_of_its_own(garden, capsys, tmp_path) -> None:
+    sheet = scored(garden)
+    assert list(sheet.boards["views"]) == ["base", "refined", "expert", "machine"]
+    assert means(garden, "hole@10", "expert") == {"one": 0.0, "two": 0.0}
+    assert means(garden, "hole@10", "machine") == {"one": pytest.approx(0.1), "two": 0.0}
+    assert means(garden, "aspect_recall@25", "machine")["one"] == pytest.approx(1.0)
+    assert [holes_in(sheet, view)["biology"]["holes"] for view in ("refined", "machine")] == [0, 1]
+    # The same by every way to choose a view.
+    reader = signed_in(make_member(garden, "reader", "reviewer"))
+    asked = {"view": "machine", "metric": "hole@10"}
+    call_command("leaderboard", "demo", json=True, **asked)
+    by_command = json.loads(capsys.readouterr().out)
+    (by_api,) = reader.get("/api/b/demo/leaderboard/", asked).json()
+    assert by_command["rows"] == by_api["rows"]
+    assert by_api["title"] == "hole@10, machine"
+    holes = reader.get("/api/b/demo/holes/?view=machine").json()
+    assert holes[0]["title"] == "hole@10, machine"
+    assert holes[1]["rows"] != reader.get("/api/b/demo/holes/").json()[1]["rows"]
+    assert "machine: expert, with machine gold" in reader.get("/b/demo/holes/").content.decode()
+    (tmp_path / "one.run").write_text("1 Q0 near 1 2 one\n1 Q0 gold 2 1 one\n")
+    call_command("score_run", str(tmp_path / "one.run"), benchmark="demo", view="machine",
+                 metrics="hole@10", json=True)  # fmt: skip
+    assert json.loads(capsys.readouterr().out)["metrics"]["hole@10"]["mean"] == pytest.approx(0.1)
+
+
+def test_a_list_under_machine_gold_says_who_gave_it(garden) -> None:
+    run, query = garden.retrieval_runs.get(name="one"), Aspect.objects.get(k=1).query
+    near, _ = drill(run, query, GoldView.MACHINE, depth=10)["places"]
+    assert [near[name] for name in ("label", "is_hole", "aspects", "machine")] == [
+        *(1, True, (1,), "debate")
+    ]
+    near, _ = drill(run, query, GoldView.EXPERT, depth=10)["places"]
+    assert [near[name] for name in ("label", "aspects", "machine")] == [None, (), ""]
+    reader = signed_in(make_member(garden, "reader", "reviewer"))
+    page = reverse("leaderboard-query", args=["demo", run.pk, query.pk])
+    assert "machine gold: debate" in reader.get(f"{page}?view=machine").content.decode()
+
+
+@pytest.mark.parametrize("why", ["refused", "several", "assigned", "excluded"])
+def test_what_conflicts_is_no_machine_gold_and_the_view_is_the_experts(garden, why: str) -> None:
+    first, second = Aspect.objects.order_by("k")
+    near, query = Passage.objects.get(pid="near"), first.query
+    given = {"label": 1, "source": "debate", "provenance": {}}
+    if why == "refused":
+        record_judgment(query=query, passage=near, **given | {"label": 0, "source": "expert"})
+    elif why == "several":
+        record_support(aspect=second, passage=near, **given)
+    elif why == "assigned":
+        GoldPassage.objects.create(aspect=second, query=query, passage=near)
+    else:
+        type(query).objects.filter(pk=query.pk).update(excluded_ids=["near"])
+    scored(garden)
+    for metric in ("hole@10", "aspect_recall@25", "nDCG@10"):
+        assert means(garden, metric, "machine") == means(garden, metric, "expert")
 
 
 def test_what_a_debate_on_aspects_found_is_an_effect_of_its_step(garden) -> None:
@@ -170,6 +236,10 @@ def test_voters_read_no_board_that_holds_what_machines_said(garden) -> None:
     scored(garden)
     assert signed_in(voter).get("/b/demo/holes/").status_code == 403
     assert signed_in(voter).get("/api/b/demo/holes/").status_code == 403
+    (board,) = signed_in(voter).get("/api/b/demo/leaderboard/?view=machine").json()
+    assert board["title"] == "nDCG@10, base"
+    page = signed_in(voter).get("/b/demo/leaderboard/?view=machine").content.decode()
+    assert "machine gold" not in page
     page = signed_in(reviewer).get("/b/demo/holes/")
     assert "The thinnest aspects" in page.content.decode()
     tables = signed_in(reviewer).get("/api/b/demo/holes/").json()
@@ -199,6 +269,31 @@ def test_chances_follow_from_labels_by_rank(garden) -> None:
     assert next_labels(garden) == []  # both are judged
     with pytest.raises(Refused, match="Every proposal was judged"):
         pool_next(benchmark=garden, count=5, actor=None)
+
+
+def test_the_price_decides_between_equal_gains(garden, monkeypatch) -> None:
+    SupportLabel.objects.all().delete()
+    proposed(garden, ("near", 1), ("wide", 1))
+    Passage.objects.filter(pid="near").update(text="long " * 100)
+    Passage.objects.filter(pid="wide").update(text="short")
+    assert [each.entry.passage.pid for each in next_labels(garden)] == ["near", "wide"]
+    priced = Costs(usd_per_thousand=2.0, escalated=0.5, votes_usd=0.1)
+    monkeypatch.setattr("evaluation.holes.next_labels.costs", lambda benchmark: priced)
+    wide, near = next_labels(garden)
+    assert (wide.entry.passage.pid, near.entry.passage.pid) == ("wide", "near")
+    assert (wide.usd, near.usd) == (pytest.approx(0.06), pytest.approx(1.05))
+    table = as_table([wide, near])
+    assert table.rows[0][6].value == pytest.approx(0.5 * 0.75 / 0.06)
+    assert table.summary == f"Together a gain of {wide.gain + near.gain:.3f} for 1.11 USD."
+    assert table.notes[1] == "In the order of gain per dollar."
+
+
+def test_the_practice_model_tells_no_chances(garden) -> None:
+    SupportLabel.objects.all().delete()
+    proposed(garden, ("near", 1))
+    of = {"aspect": Aspect.objects.get(k=1), "passage": Passage.objects.get(pid="near")}
+    record_support(**of, label=1, source="debate", provenance={}, practice=True)
+    assert chances(garden)[0] == 0.5
 
 
 def test_they_become_a_pool_by_page_api_and_command(garden, capsys) -> None:

@@ -27,17 +27,13 @@ from debate.models import Debate, DebateRun
 from evaluation.agents.models import JudgeRun
 from evaluation.agents.protocol.judging import Exam, Judge, judge_request
 from evaluation.agents.trust.bridges import start_bridge
-from evaluation.judges.cards import Measure, Seen, cards_of, table_of
-from evaluation.judges.orders import (
-    Order,
-    families_table,
-    meta_table,
-    orders_of,
-    without_family,
-)
+from evaluation.judges.card import Measure, Seen, table_of
+from evaluation.judges.cards import cards_of
+from evaluation.judges.families import family_of, shared_families
+from evaluation.judges.orders import Order, meta_table, orders_of
+from evaluation.judges.related import families_table, without_family
 from evaluation.models import SupportRun, SupportSet
 from evaluation.rag.models import RagRun
-from evaluation.releases.families import family_of, shared_families
 from evaluation.releases.findings import family_fault
 from evaluation.tasks import JUDGES
 from llm import endpoints
@@ -245,7 +241,10 @@ def test_shared_families_are_named_in_the_release_and_ranked_without(world) -> N
     }
     (fault,) = family_fault(world.benchmark)
     assert fault.check == "shared_family"
-    assert fault.rows[0]["name"] == "qwen: labels Qwen/Qwen3-32B; reranks qwen3-reranker-8b"
+    assert fault.rows[0]["name"] == (
+        "qwen: labels Qwen/Qwen3-32B; reranks qwen3-reranker-8b; "
+        "Kendall's tau of nDCG@10 with and without it -1.000"
+    )
     (row,) = families_table(world.benchmark).rows
     assert row[0].value == "qwen"
     table = without_family(world.benchmark)
@@ -338,7 +337,8 @@ def test_grades_of_another_harness_or_depth_are_ranked_apart() -> None:
     means = {what: {each.name[:3]: each.means for each in found[what]} for what in found}
     both = {"m, a": 0.5, "m, b": 0.5}
     assert means["answers, short, 5 passages"] == {"one": both, "two": both}
-    assert means["answers, short, 10 passages"] == {"one": {"m, a": 0.0}}
+    # One leaderboard of a grader holds both: they have names of their own.
+    assert means["answers, short, 10 passages"] == {"one": {"m (more), a": 0.0}}
 
 
 # Files, command, screen, API.

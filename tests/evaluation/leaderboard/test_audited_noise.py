@@ -102,6 +102,7 @@ def test_rates_are_by_source_round_and_sureness_and_never_of_trials(place) -> No
         ({"probability": 0.8}, "fairly sure"),
         ({"probability": 0.5}, "unsure"),
         ({"scores": [3.0]}, "grade 3"),
+        ({"share": 2 / 3}, "67% of votes"),
         ({}, ""),
     ],
 )

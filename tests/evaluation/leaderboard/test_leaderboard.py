@@ -300,7 +300,7 @@ def test_noise_that_cannot_be_is_refused(ranked, changes, field) -> None:
 
 def test_published_tables_are_whole_and_stand_beside_ours(db) -> None:
     found = published.tables()
-    assert len(found) == 45
+    assert len(found) == 46
     assert len(found["dream-hole10"].rows) == 26
     for table in found.values():
         assert all(len(values) == len(table.columns) for _, values in table.rows), table.id
@@ -513,7 +513,7 @@ def test_api_gives_the_same(admin, ranked) -> None:
     assert len(admin.get("/api/b/garden/holes/").json()) == 5
     wrong = admin.get("/api/b/garden/leaderboard/?metric=best")
     assert (wrong.status_code, wrong.json()["field"]) == (409, "metric")
-    assert len(admin.get("/api/b/garden/leaderboard/published/").json()) == 45
+    assert len(admin.get("/api/b/garden/leaderboard/published/").json()) == 46
 
 
 def test_board_reads_no_label_and_no_ranking_once_scored(admin, ranked) -> None:

@@ -5,7 +5,8 @@ import pytest
 from annotate.grading.services import grade_answer, to_grade
 from annotate.models import AnswerGrade, GradedAnswer
 from corpus.access import enter
-from evaluation.judges.cards import cards_of, table_of
+from evaluation.judges.card import table_of
+from evaluation.judges.cards import cards_of
 from evaluation.models import GradeRun, RagAnswer
 from evaluation.rag import board as boards
 from evaluation.rag import people

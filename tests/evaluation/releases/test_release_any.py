@@ -3,17 +3,23 @@
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from annotate.adjudication.services import settle_case
-from annotate.models import CaseStatus, EscalationCase, Vote
+from annotate.answers.services import choose_answer, record_model_answer, write_answer
+from annotate.models import Aspect, CaseStatus, EscalationCase, ReferenceAnswer, Vote
+from annotate.review.services import accept_review, score_weights, start_review
 from annotate.voting.cases import open_case
 from annotate.voting.services import cast_vote, withdraw_vote
+from annotate.workspace.aspects import save_aspect
 from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
+from annotate.workspace.restructuring import Part, merge_aspects, split_aspect
 from corpus.access import enter
 from corpus.models import Passage, Query
 from evaluation.exporters.faults import BLOCKING
@@ -22,8 +28,9 @@ from evaluation.releases.services import start_here
 from evaluation.verification.copies import WITHOUT_TEXT
 from evaluation.verification.folder import verify
 from kit.errors import Refused
+from tests.annotate.review.test_reviews import look_at_all
 from tests.corpus.cleaning.rooms import clean
-from tests.evaluation.conftest import Garden, make_aspect
+from tests.evaluation.conftest import Garden, make_aspect, make_support
 from tests.evaluation.releases.test_release_final import debated
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 from tests.worlds import in_a_world
@@ -32,7 +39,12 @@ QIDS = ("7", "q-8", "é/9")
 PIDS = ("b-10", "B2", "b_1.txt", "ü4", "5")
 TEXT = "Moths fly at night. They roll their backs to the light.\n\nMain page\nFerns have no seeds."
 
-pairs = st.tuples(st.sampled_from(range(3)), st.sampled_from(range(5)))
+# Three queries of one domain, and one of another whose aspects are imported subtopics.
+pairs = st.tuples(st.sampled_from(range(4)), st.sampled_from(range(5)))
+CITED = {"id": " [{pid}]", "number": " [doc_1]", "foreign": " [doc_9]", "nothing": ""}
+answers = st.tuples(
+    st.sampled_from(["import", "person", "model", "practice"]), st.sampled_from(list(CITED))
+)
 labels = st.sampled_from([1, 0, None])
 acts = st.one_of(
     st.tuples(st.just("gold"), pairs, st.integers(0, 3)),
@@ -44,6 +56,11 @@ acts = st.one_of(
     st.tuples(st.just("discard"), pairs, st.none()),
     st.tuples(st.just("undo"), pairs, st.none()),
     st.tuples(st.just("lose text"), pairs, st.none()),
+    st.tuples(st.just("answer"), pairs, answers),
+    st.tuples(st.just("split"), pairs, st.none()),
+    st.tuples(st.just("merge"), pairs, st.none()),
+    st.tuples(st.just("weigh"), pairs, st.integers(1, 5)),
+    st.tuples(st.just("review"), pairs, st.booleans()),
 )
 
 
@@ -51,39 +68,105 @@ class Made:
     """A small benchmark, and the verbs by which labels come into it; what is refused is left."""
 
     def __init__(self) -> None:
-        self.benchmark = make_benchmark("any", domains=("biology",))
+        self.benchmark = make_benchmark("any", domains=("biology", "earth-science"))
         self.queries = [make_query(self.benchmark, qid, answers=["a"]) for qid in QIDS]
-        self.passages = [make_passage(self.benchmark, pid, text=f"{pid}. {TEXT}") for pid in PIDS]
-        self.aspects = [[make_aspect(query, k) for k in (1, 2)] for query in self.queries[:2]]
+        self.queries.append(make_query(self.benchmark, "7", "earth-science", answers=["a"]))
+        self.passages = {
+            domain.pk: [
+                make_passage(self.benchmark, pid, domain.name, text=f"{pid}. {TEXT}")
+                for pid in PIDS
+            ]
+            for domain in self.benchmark.domains.all()
+        }
+        for query in self.queries[:2]:
+            for k in (1, 2):
+                make_aspect(query, k)
+        for k in (1, 2):
+            make_aspect(self.queries[3], k, subtopic=str(k), weighed=False)
         self.voters = [make_member(self.benchmark, f"v{n}", "annotator") for n in range(6)]
         self.expert = make_member(self.benchmark, "expert", "annotator")
         self.admin = make_member(self.benchmark, "admin", "admin")
+        self.reviewer = make_member(self.benchmark, "reviewer", "reviewer")
 
     def do(self, act: str, pair: tuple[int, int], value: Any) -> None:
-        query, passage = self.queries[pair[0]], self.passages[pair[1]]
+        query = self.queries[pair[0]]
+        passage = self.passages[query.domain_id][pair[1]]
         verbs: dict[str, Callable[[], Any]] = {
             "gold": lambda: self._gold(query, passage, value),
             "debate": lambda: self._debate(query, passage, int(value)),
             "votes": lambda: self._votes(query, passage, value),
             "settle": lambda: self._settle(query, passage, value),
-            "assign": lambda: assign_passage(
-                query=query,
-                passage=passage,
-                aspect=self.aspects[pair[0] % 2][value - 1],
-                actor=self.expert,
-            ),
+            "assign": lambda: self._assign(query, passage, value),
             "discard": lambda: discard_passage(
                 query=query, passage=passage, reason="noise", actor=self.expert
             ),
             "undo": lambda: undo_verdict(query=query, passage=passage, actor=self.expert),
             "lose text": lambda: Passage.objects.filter(pk=passage.pk).update(text=None),
+            "answer": lambda: self._answer(query, passage, *value),
+            "split": lambda: self._split(query),
+            "merge": lambda: self._merge(query),
+            "weigh": lambda: self._weigh(query, value),
+            "review": lambda: self._review(query, value),
         }
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(Refused, PermissionDenied):
             verbs[act]()
 
     def _gold(self, query: Query, passage: Passage, label: int) -> None:
-        if not query.judgments.filter(passage=passage, source="original").exists():
-            make_gold(query, passage, label=label)
+        """Where aspects are subtopics, of the first one up to 1, of both above."""
+        if query.judgments.filter(passage=passage, source="original").exists():
+            return
+        make_gold(query, passage, label=label)
+        first = query.aspects.filter(k=1, subtopic="1").first()
+        if first is not None:
+            subtopics = {"1": label, "2": max(label - 1, 0)}
+            query.judgments.filter(passage=passage).update(subtopics=subtopics)
+            if label == 1 and not query.gold_passages.filter(passage=passage).exists():
+                make_support(first, passage)
+
+    def _assign(self, query: Query, passage: Passage, n: int) -> None:
+        if aspects := self._aspects(query):
+            aspect = aspects[n % len(aspects)]
+            assign_passage(query=query, passage=passage, aspect=aspect, actor=self.expert)
+
+    def _aspects(self, query: Query) -> list[Aspect]:
+        return list(Aspect.objects.filter(query=query).present())
+
+    def _answer(self, query: Query, passage: Passage, author: str, cited: str) -> None:
+        text = f"Moths roll their backs to light{CITED[cited].format(pid=passage.pid)}."
+        if author == "import":
+            Query.objects.filter(pk=query.pk).update(reference_answer=text)
+        elif author == "person":
+            rows = ReferenceAnswer.objects.standing().filter(query=query, author="person")
+            version = rows.values_list("version", flat=True).first() or 0
+            write_answer(query=query, actor=self.expert, text=text, expected=version)
+        else:
+            of_model = {"endpoint": "e", "model": "m-1", "prompt_version": 1, "prompt_sha256": "0"}
+            practice = author == "practice"
+            answer = record_model_answer(query=query, text=text, practice=practice, **of_model)
+            choose_answer(answer=answer, actor=self.admin)
+
+    def _split(self, query: Query) -> None:
+        for aspect in self._aspects(query)[:1]:
+            parts = [Part("How they fly.", 2), Part("Why they do.", 3)]
+            split_aspect(aspect=aspect, parts=parts, actor=self.expert, expected=aspect.version)
+
+    def _merge(self, query: Query) -> None:
+        aspects = self._aspects(query)[:2]
+        versions = {each.pk: each.version for each in aspects}
+        merge_aspects(aspects=aspects, into=Part("Both.", 4), actor=self.expert, expected=versions)
+
+    def _weigh(self, query: Query, weight: int) -> None:
+        for aspect in self._aspects(query)[:1]:
+            told = {"content": aspect.content, "rationale": "", "weight": weight}
+            save_aspect(aspect=aspect, actor=self.expert, expected=aspect.version, **told)
+
+    def _review(self, query: Query, is_accepted: bool) -> None:
+        review = start_review(query=query, reviewer=self.reviewer)
+        weights = {each.pk: 2 for each in self._aspects(query)}
+        review = score_weights(review=review, actor=self.reviewer, weights=weights)
+        if is_accepted:
+            look_at_all(SimpleNamespace(query=query, reviewer=self.reviewer), review)
+            accept_review(review=review, actor=self.reviewer)
 
     def _debate(self, query: Query, passage: Passage, label: int) -> None:
         if query.judgments.filter(passage=passage, source="debate").exists():
@@ -154,6 +237,10 @@ SOUND = [*GOLD, *SUPPORT, *SETTLED, ("votes", (2, 4), [0, 1, 1]), ("debate", (2,
 AGAIN = [("votes", (2, 0), [1, 0]), ("votes", (2, 0), [0, None]), ("votes", (2, 0), [1, 1, 0])]
 TURNED = [*SOUND, ("discard", (0, 0), None), ("undo", (0, 0), None), *AGAIN]
 LOST = [*SOUND, ("lose text", (0, 0), None)]
+BOTH = [("assign", (0, 1), 1), ("assign", (0, 0), 0), ("assign", (1, 2), 1), ("assign", (1, 1), 0)]
+SUBTOPICS = [("gold", (3, 0), 1), ("gold", (3, 1), 2), ("gold", (3, 2), 0)]
+ANSWERED = [("answer", (0, 0), ("person", "number")), ("answer", (1, 1), ("model", "id"))]
+REVIEWED = [*SOUND, *BOTH, *SUBTOPICS, *ANSWERED, ("review", (0, 0), True)]
 
 
 @pytest.mark.django_db
@@ -162,7 +249,9 @@ LOST = [*SOUND, ("lose text", (0, 0), None)]
     [pytest.param(False, marks=pytest.mark.slow), True],
     ids=["as loaded", "cleaned"],
 )
-@pytest.mark.parametrize("done", [SOUND, TURNED, LOST], ids=["sound", "turned", "lost"])
+@pytest.mark.parametrize(
+    "done", [SOUND, TURNED, LOST, REVIEWED], ids=["sound", "turned", "lost", "reviewed"]
+)
 def test_a_benchmark_that_was_worked_on_verifies(done, is_cleaned, tmp_path) -> None:
     assert check(done, is_cleaned, tmp_path) == ("failed" if done is LOST else "done")
 

@@ -6,6 +6,7 @@ import pytest
 
 from corpus.benchmarks.services import state_licence
 from corpus.models import Licence
+from evaluation.exporters.licences import LINKS, link_of
 from evaluation.releases.exporting import export_benchmark
 from tests.corpus.import_files import imported
 from tests.evaluation.conftest import release_into
@@ -78,3 +79,38 @@ def test_of_trec_each_folder_has_its_own(licensed, tmp_path) -> None:
     for domain in ("biology", "earth-science"):
         assert imported(other, tmp_path / "out" / domain, "trec").problems == []
     assert rows(other) == rows(licensed)
+
+
+def test_a_licence_without_its_text_has_its_address_and_stands_on_the_card(
+    licensed, tmp_path
+) -> None:
+    licensed.licence = "cc-by-4.0"
+    licensed.save()
+    state_licence(benchmark=licensed, layer="aspects", licence="Ask us", actor=None)
+    release = release_into(licensed, tmp_path / "out")
+    (fault,) = [each for each in release.faults if each["check"] == "licences_without_text"]
+    by, zero = LINKS["CC-BY-4.0"], LINKS["CC0-1.0"]
+    assert [row["name"] for row in fault["rows"]] == [
+        "Ask us: no address",
+        f"CC0: {zero}",
+        f"cc-by-4.0: {by}",
+    ]
+    text = (tmp_path / "out/LICENCE.md").read_text()
+    assert f"# Licence\n\ncc-by-4.0\n\n<{by}>\n" in text
+    assert f"## CC0\n\nOf labels of biology.\n\n<{zero}>\n" in text
+    assert "licences are named without their texts" in (tmp_path / "out/README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("CC BY-NC 4.0", "CC-BY-NC-4.0"),
+        ("apache-2.0", "Apache-2.0"),
+        ("MIT License", "MIT"),
+        ("ODC_By 1.0", "ODC-By-1.0"),
+        ("CC BY", ""),
+        ("MIT, but not for profit", ""),
+    ],
+)
+def test_usual_licences_have_an_address_by_their_name(name, key) -> None:
+    assert link_of(name) == LINKS.get(key, "")

@@ -291,7 +291,7 @@ def test_the_page_shows_and_filters_badges(reader) -> None:
     assert {row["state"] for row in rows} == {"differs, known why"}
     api = reader.get(reverse("api-reproduction", args=["mine"]), asked).json()
     assert [each["row"] for each in api["figures"]] == [row["row"] for row in rows]
-    assert len(api["papers"]) == 5
+    assert len(api["papers"]) == 6
     part = reader.get(url, asked, headers={"hx-request": "true", "hx-target": "results"})
     assert "<h1>" not in part.content.decode()
 

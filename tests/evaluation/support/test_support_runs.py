@@ -10,6 +10,7 @@ from corpus.models import Passage
 from evaluation.rag.models import RagAnswer
 from evaluation.support import report
 from evaluation.support.models import Claim, SupportRun, SupportSet, SupportState
+from evaluation.support.reading import TOGETHER, Found, read
 from evaluation.support.services import forecast, retry_failed, start_support, unsaved_set
 from evaluation.support.splitting import Written, split
 from evaluation.tasks import SUPPORT
@@ -41,7 +42,7 @@ def judged(of: SupportSet, **options: Any) -> SupportRun:
 
 
 def row_of(of: SupportSet, name: str = "support", at: int = 0) -> dict[str, Any]:
-    (sheet,) = [each for each in report.tables(report.read(of)) if each.name == name]
+    (sheet,) = [each for each in report.tables(read(of)) if each.name == name]
     return {head: cell.value for head, cell in zip(sheet.header, sheet.rows[at], strict=True)}
 
 
@@ -73,16 +74,16 @@ def test_a_second_judge_judges_the_same_and_both_stand_together(place) -> None:
     other = judged(of, temperature=1.0)
     assert (SupportSet.objects.count(), other.done) == (1, 4)
     other.verdicts.order_by("claim").update(value=1)
-    found = report.read(of)
+    found = read(of)
     # Of each claim the mean of both: (1 + .5) / 2 three times, and (0 + .5) / 2.
-    assert sorted(found.weights(report.TOGETHER).values()) == [0.25, 0.75, 0.75, 0.75]
+    assert sorted(found.weights(TOGETHER).values()) == [0.25, 0.75, 0.75, 0.75]
     assert row_of(of, at=2)["judge"] == "together"
     assert row_of(of, at=2)["hard precision"] == 0.0
     assert row_of(of, "agreement")["same verdict"] == 0.0
     # The same judge once more takes the place of the first, and is not paid again.
     paid = Call.objects.count()
     judged(of)
-    assert len(report.read(of).judges) == 2
+    assert len(read(of).judges) == 2
     assert Call.objects.count() == paid
 
 
@@ -235,7 +236,7 @@ def test_people_beside_two_judges_and_what_seeing_them_first_does(place) -> None
     agreed = sum(each.machines[0]["verdict"] == 1 for each in alone) / 2
     assert (row["agree"], row["agree beside"], row["effect"]) == (agreed, 1.0, 1.0 - agreed)
     assert row["came over when shown"] == 0.0
-    (sheet,) = [each for each in report.tables(report.read(of)) if each.name == "agreement"]
+    (sheet,) = [each for each in report.tables(read(of)) if each.name == "agreement"]
     assert [row[0].value.endswith("people") for row in sheet.rows][1:3] == [True, True]
     assert "People settled 2 of 2" in " ".join(sheet.notes)
     assert "the mean weight is 0.500" in " ".join(sheet.notes)
@@ -257,7 +258,7 @@ def test_precision_is_corrected_by_strata_of_what_the_judge_says() -> None:
              for first, side in zip((0, 20), people, strict=True)
              for n, verdict in enumerate(side)]  # fmt: skip
     given += [(12, SentenceGrade(first=2, verdict=2)), (12, SentenceGrade(first=0, verdict=0))]
-    found = report.Found(
+    found = Found(
         SupportSet(name="answers"),
         [(1, "answers, good", 1, 40)],
         claims,
@@ -281,8 +282,8 @@ def test_precision_is_corrected_by_strata_of_what_the_judge_says() -> None:
 
 def test_a_set_that_one_judge_read_says_that_a_second_is_missing(place) -> None:
     of = judged(unsaved_set(place.room.benchmark, "references")).support_set
-    (sheet,) = [each for each in report.tables(report.read(of)) if each.name == "support"]
+    (sheet,) = [each for each in report.tables(read(of)) if each.name == "support"]
     assert "A second judge is missing" in " ".join(sheet.notes)
     judged(of, temperature=1.0)
-    (sheet,) = [each for each in report.tables(report.read(of)) if each.name == "support"]
+    (sheet,) = [each for each in report.tables(read(of)) if each.name == "support"]
     assert "A second judge is missing" not in " ".join(sheet.notes)

@@ -206,7 +206,7 @@ def test_an_admin_sets_up_judges_draws_and_closes_on_the_screens(place, settings
         assert client.get(f"{here}?said=0").context["table"].total == 4
         assert client.get(f"{here}?said=differ").context["table"].total == 0
         assert client.get(f"{here}?said=unknown").context["table"].total == 0
-        client.post(f"{here}judge/", sent | {"temperature": "1"})
+        client.post(f"{here}judge/", sent | {"temperature": "1", "replicate": "0"})
         other = SupportRun.objects.exclude(pk=run.pk).get()
         assert other.support_set_id == run.support_set_id
     client.post(f"{here}draw/", {"size": "3", "people": "1", "post_edit": "30", "seed": "2"})

@@ -14,6 +14,8 @@ from annotate.models import (
     Aspect,
     EscalationCase,
     GoldPassage,
+    ReferenceItem,
+    ReferencePanel,
     Review,
     ReviewPoint,
     SupportLabel,
@@ -165,12 +167,16 @@ def test_nobody_votes_on_what_an_expert_decided_there(sides: SimpleNamespace) ->
 
 
 def test_labels_of_a_panel_become_no_label_of_voters(sides: SimpleNamespace) -> None:
-    case_of(sides.a, kind="reference")
+    case = case_of(sides.a)
     there = case_of(sides.b, kind="reference")
+    panel = ReferencePanel.objects.create(benchmark=sides.b.benchmark, name="panel", seed=1)
+    ReferenceItem.objects.create(panel=panel, case=there)
     for who in range(3):
         vote(there, stranger(who), 1)
-    report = merge(sides)
-    assert [each["why"] for each in report["left_out"]] == ["labels of a panel stay with it"]
+    EscalationCase.objects.filter(pk=there.pk).update(votes_in=3)
+    merge(sides)
+    assert not Vote.objects.filter(case=case).exists()
+    assert Vote.objects.filter(case__query=sides.a.query, case__kind="reference").count() == 3
     assert not Judgment.objects.exists()
 
 

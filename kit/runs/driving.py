@@ -10,7 +10,7 @@ from celery import shared_task
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-from kit.errors import Refused
+from kit.errors import Pauses, Refused
 from kit.runs import turns
 from kit.runs.models import (
     BrokerAway,
@@ -24,9 +24,6 @@ from kit.runs.models import (
 )
 from kit.runs.polling import due_runs
 from kit.runs.sharing import Share, cut, reopen
-from llm.errors import Pauses
-from llm.ledger.accounts import AskingRun
-from llm.ledger.writing import list_lost_calls
 
 logger = logging.getLogger(__name__)
 RunT = TypeVar("RunT", bound=TrackedRun)
@@ -87,8 +84,7 @@ class Drive(Generic[RunT]):
         """
         share = Share(run, leads=leads, seconds=seconds, turn=turn)
         try:
-            share.hold(**{"pause_reason": ""} if isinstance(run, AskingRun) else {})
-            list_lost_calls()
+            share.hold(**{"pause_reason": ""} if hasattr(run, "pause_reason") else {})
             try:
                 self._drive(share)
             except Exception as error:  # the job's outermost frame: it ends up in the row
@@ -111,7 +107,7 @@ class Drive(Generic[RunT]):
     def _take_part(self, run: RunT, turn: turns.Turn) -> bool:
         """Whether it led the run."""
         seconds = settings.ASSAY_PUMP_SECONDS
-        if not turns.may_claim(at_screen=run.at_screen):
+        if not run.may_claim():
             turn.begin()  # who gives its place gives its thread
             return False
         if not run.claim():

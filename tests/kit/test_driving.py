@@ -3,10 +3,9 @@
 import pytest
 
 from evaluation.models import GradeRun
-from kit.errors import Refused
+from kit.errors import Pauses, Refused
+from kit.runs.driving import Drive
 from kit.runs.models import LostLease, RunStatus, Stopping
-from llm.drives import Drive
-from llm.errors import Pauses
 from tests.evaluation.rag.boards import Sheets
 
 pytestmark = pytest.mark.django_db(transaction=True)

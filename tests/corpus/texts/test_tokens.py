@@ -8,9 +8,9 @@ from importlib.util import find_spec
 
 import pytest
 
+from corpus.texts import tokens
+from corpus.texts.tokens import CHARACTERS, WORDS, check, cut, names, token_count
 from kit.errors import Refused
-from llm import tokens
-from llm.tokens import CHARACTERS, WORDS, check, cut, names, token_count
 
 needs_tiktoken = pytest.mark.skipif(not find_spec("tiktoken"), reason="optional package")
 needs_tokenizers = pytest.mark.skipif(not find_spec("tokenizers"), reason="optional package")

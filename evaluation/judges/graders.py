@@ -1,0 +1,252 @@
+"""Cards of who judges generated answers: graders of them, and judges of what they cite."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from datetime import datetime
+from itertools import combinations
+from typing import Any, Final, TypeVar
+
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Length
+from django.urls import reverse
+
+from annotate.models import AnswerGrade, SentenceGrade
+from corpus.models import Benchmark
+from evaluation.judges.card import BINARY, POINTS, Card, Measure, Seen, changed
+from evaluation.judges.exchange import LEADERBOARD, NUGGETS, QRELS
+from evaluation.rag.grading import with_order
+from evaluation.rag.models import Grade, GradeRun, GradeState, JudgingRun
+from evaluation.rag.people import said_by_people
+from evaluation.rag.protocol.answering import Harness
+from evaluation.support.models import SupportRun, SupportState, SupportVerdict
+from evaluation.support.reading import claim_of
+from kit.runs.models import RunStatus
+from kit.stats.proportions import Proportion
+
+_STRINGS: Final = "exact strings"
+# Fully, partly, not.
+_SUPPORT: Final = (0.0, 1.0, 2.0)
+_RunT = TypeVar("_RunT", bound=JudgingRun)
+_Values = dict[Hashable, object]
+
+
+def grader_cards(benchmark: Benchmark) -> list[Card]:
+    """Of finished gradings, by grader and harness, the newest first."""
+    rows = benchmark.grade_runs.filter(GradeRun.plain(), status=RunStatus.DONE)
+    rows = rows.select_related("rag_run", "account").order_by("-pk")
+    keys = (((run.endpoint, run.grader, run.rag_run.harness), run) for run in rows)
+    return list(map(_grader_card, _grouped(keys)))
+
+
+def citation_cards(benchmark: Benchmark) -> list[Card]:
+    """Of finished judgings of citations, by judge, the newest first."""
+    rows = benchmark.support_runs.filter(SupportRun.plain(), status=RunStatus.DONE)
+    rows = rows.select_related("account").order_by("-pk")
+    keys = (((run.endpoint, run.judge), run) for run in rows)
+    return list(map(_citation_card, _grouped(keys)))
+
+
+def queries_in(*rows: tuple[QuerySet[Any], str]) -> set[int]:
+    """The queries that stand in such columns."""
+    return {key for some, name in rows for key in
+            some.order_by().values_list(name, flat=True).distinct()}  # fmt: skip
+
+
+def graded_before(benchmark: Benchmark, first: datetime) -> tuple[QuerySet[Any], str]:
+    """What people had scored of answers by then, as `queries_in` takes it."""
+    grades = AnswerGrade.objects.filter(answer__sample__benchmark=benchmark, created_at__lt=first)
+    return grades, "answer__query"
+
+
+def _grouped(rows: Iterable[tuple[Hashable, _RunT]]) -> list[list[_RunT]]:
+    found: dict[Hashable, list[_RunT]] = {}
+    for key, run in rows:
+        found.setdefault(key, []).append(run)
+    return list(found.values())
+
+
+def _grader_card(runs: Sequence[GradeRun]) -> Card:
+    newest = runs[0]
+    counts = Grade.objects.filter(run__in=runs).aggregate(
+        graded=Count("pk", filter=Q(state=GradeState.GRADED)),
+        failed=Count("pk", filter=Q(state__in=(GradeState.UNREADABLE, GradeState.FAILED))),
+    )
+    grades = _last_grades(runs)
+    measures = []
+    is_short = newest.rag_run.harness == Harness.SHORT
+    if seen := _seen_by_people(newest, grades):
+        named = ("true or false", BINARY) if is_short else ("0 to 100", POINTS)
+        measures.append(Measure(*named, seen))
+    if is_short and (seen := _seen_as_strings(grades)):
+        measures.append(Measure("true or false", BINARY, seen, _STRINGS))
+    return Card(
+        key=f"answers-{newest.pk}",
+        kind="Grader of generated answers",
+        name=newest.grader,
+        url=reverse("grade-run", args=[newest.benchmark.slug, newest.pk]),
+        practice=newest.practice,
+        model=newest.model,
+        verdicts=counts["graded"],
+        failed=counts["failed"],
+        usd=sum(float(run.spent_usd) for run in runs),
+        measures=measures,
+        swap=_turned(runs, newest.benchmark.grade_runs.all(), _ordered_values),
+        again=_asked_again(runs, _grade_values),
+        files=[(kind, newest.grader) for kind in (LEADERBOARD, QRELS, NUGGETS)],
+    )
+
+
+def _last_grades(runs: Sequence[GradeRun]) -> list[Grade]:
+    """What a grader said last of each answer: an answer that was graded again is one item."""
+    rows = Grade.objects.filter(run__in=runs, state=GradeState.GRADED).defer("said", "error")
+    rows = rows.select_related("answer").order_by("run_id", "pk")
+    return list({grade.answer_id: grade for grade in rows}.values())
+
+
+def _seen_by_people(newest: GradeRun, grades: Iterable[Grade]) -> list[Seen]:
+    """Grades beside what people said of the same words; what says nothing is wrong by rule."""
+    said = said_by_people(newest.benchmark, newest.rag_run.harness)
+    seen_before = _seen_generated(newest) if said else set()
+    return [
+        Seen(
+            (grade.answer_id, person),
+            grade.answer.query_id,
+            min(max(round(grade.value or 0.0), 0.0), POINTS[-1]),
+            mark,
+            len(text),
+            grade.answer.query_id not in seen_before,
+        )
+        for grade in grades
+        if grade.answer.is_informed
+        for text in [grade.answer.text.strip()]
+        for person, mark in said.get((grade.answer.query_id, text), {}).items()
+    ]
+
+
+def _seen_as_strings(grades: Iterable[Grade]) -> list[Seen]:
+    return [
+        Seen(
+            (grade.answer_id,),
+            grade.answer.query_id,
+            grade.value or 0.0,
+            float(grade.answer.accuracy),
+            sum(map(len, grade.answer.answers)),
+        )
+        for grade in grades
+        if grade.answer.accuracy is not None
+    ]
+
+
+def _seen_generated(newest: GradeRun) -> set[int]:
+    """Queries whose generated answers somebody had graded when this prompt was first used."""
+    first = _first_used(newest, newest.benchmark.grade_runs.all())
+    grades = Grade.objects.filter(run__benchmark=newest.benchmark, run__created_at__lt=first)
+    return queries_in((grades, "answer__query"), graded_before(newest.benchmark, first))
+
+
+def _first_used(newest: JudgingRun, runs: Iterable[JudgingRun]) -> datetime:
+    return min(run.created_at for run in runs if run.config["prompt"] == newest.config["prompt"])
+
+
+def _turned(
+    runs: Sequence[_RunT], known: QuerySet[_RunT], values: Callable[[_RunT], _Values]
+) -> Proportion:
+    """Values that are others in a run that saw the same in the other order."""
+    turned = list(known.filter(~known.model.plain(), status=RunStatus.DONE).order_by("pk"))
+    seen, other = _Values(), _Values()
+    for run in runs:
+        for each in turned:
+            if each.about == run.about and each.endpoint == run.endpoint and _alike(run, each):
+                seen |= values(run)
+                other |= values(each)
+    return changed(seen, other)
+
+
+def _alike(one: JudgingRun, other: JudgingRun) -> bool:
+    """Whether both ask one model in one way, but for the order."""
+    asked = [{"replicate": 0, **run.config, "swapped": True} for run in (one, other)]
+    return one.model == other.model and asked[0] == asked[1]
+
+
+def _asked_again(runs: Sequence[_RunT], values: Callable[[_RunT], _Values]) -> Proportion:
+    """Values that change between two runs of one judge over the same that asked anew."""
+    for one, other in combinations(runs, 2):
+        if one.about == other.about and one.replicate != other.replicate:
+            return changed(values(one), values(other))
+    return Proportion(0, 0)
+
+
+def _grade_values(run: GradeRun) -> _Values:
+    """Grades that were asked for: what says nothing has none of these."""
+    rows = run.grades.filter(state=GradeState.GRADED, answer__is_informed=True)
+    return dict(rows.values_list("answer", "value"))
+
+
+def _ordered_values(run: GradeRun) -> _Values:
+    """The same of answers that were held against several true ones."""
+    several = run.rag_run.answers.filter(query__in=with_order(run.rag_run))
+    keys = set(several.values_list("pk", flat=True))
+    return {key: value for key, value in _grade_values(run).items() if key in keys}
+
+
+def _citation_card(runs: Sequence[SupportRun]) -> Card:
+    newest = runs[0]
+    verdicts = SupportVerdict.objects.filter(run__in=runs)
+    counts = verdicts.aggregate(
+        judged=Count("pk", filter=Q(state=SupportState.JUDGED)),
+        failed=Count("pk", filter=Q(state__in=(SupportState.UNREADABLE, SupportState.FAILED))),
+    )
+    seen = _seen_citations(newest, verdicts)
+    return Card(
+        key=f"citations-{newest.pk}",
+        kind="Judge of citations",
+        name=newest.judge,
+        url=reverse("support-run", args=[newest.benchmark.slug, newest.pk]),
+        practice=newest.practice,
+        model=newest.model,
+        verdicts=counts["judged"],
+        failed=counts["failed"],
+        usd=sum(float(run.spent_usd) for run in runs),
+        measures=[Measure("support", _SUPPORT, seen)] if seen else [],
+        swap=_turned(runs, newest.benchmark.support_runs.all(), _support_values),
+        again=_asked_again(runs, _support_values),
+        files=[(LEADERBOARD, newest.judge)],
+    )
+
+
+def _seen_citations(newest: SupportRun, verdicts: QuerySet[SupportVerdict]) -> list[Seen]:
+    """What was said last of each citation beside each person's own verdict, given before machines'
+    were shown; its length is that of the passage."""
+    grades = SentenceGrade.objects.standing().filter(
+        item__sample__benchmark=newest.benchmark, first__isnull=False
+    )
+    people: dict[int, list[tuple[int, int]]] = {}
+    for origin, person, first in grades.order_by("pk").values_list(
+        "item__origin", "grader", "first"
+    ):
+        people.setdefault(claim_of(origin), []).append((person, first or 0))
+    before = _seen_support(newest) if people else set()
+    rows = verdicts.filter(state=SupportState.JUDGED, claim__in=list(people))
+    columns = ("claim", "claim__answer__query", "value", "length")
+    rows = rows.annotate(length=Length("claim__passage__text")).order_by("run", "pk")
+    last = {row[0]: row for row in rows.values_list(*columns)}
+    return [
+        Seen((claim, person), query, value, first, length or 0, query not in before)
+        for claim, query, value, length in last.values()
+        for person, first in people[claim]
+    ]
+
+
+def _seen_support(newest: SupportRun) -> set[int]:
+    """Queries of whose citations somebody had judged one when this prompt was first used."""
+    first = _first_used(newest, newest.benchmark.support_runs.all())
+    verdicts = SupportVerdict.objects.filter(
+        run__benchmark=newest.benchmark, run__created_at__lt=first
+    )
+    grades = SentenceGrade.objects.filter(
+        item__sample__benchmark=newest.benchmark, created_at__lt=first
+    )
+    return queries_in((verdicts, "claim__answer__query"), (grades, "item__query"))
+
+
+def _support_values(run: SupportRun) -> _Values:
+    return dict(run.verdicts.filter(state=SupportState.JUDGED).values_list("claim", "value"))

@@ -1,0 +1,104 @@
+"""Machine gold of aspects in a release: a file of its own, verified, and loaded again."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from annotate.models import Aspect, EscalationCase, SupportLabel
+from annotate.support.services import record_support
+from annotate.voting.services import cast_vote
+from evaluation.exporters.bright_pro import MACHINE_GOLD
+from evaluation.verification.diff import compare
+from evaluation.verification.folder import verify
+from tests.debate.runs.test_aspects import debated, first, garden, passage, practice  # noqa: F401
+from tests.evaluation.conftest import release_into, same_when_imported
+from tests.evaluation.releases.test_release_content import jsonl, qrels, rows
+from tests.factories import make_member
+from tests.worlds import in_a_world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def told(garden: Any) -> Any:  # noqa: F811
+    """Agents say that p10 supports a1, three people say it of p6."""
+    run = debated(garden)
+    for n in range(3):
+        voter = make_member(garden, f"v{n}", "annotator")
+        cast_vote(case=EscalationCase.objects.get(), voter=voter, label=1)
+    # As if a real model had said so.
+    SupportLabel.objects.update(practice=False)
+    type(run).objects.update(practice=False)
+    return garden
+
+
+def test_it_stands_in_a_file_of_its_own_and_comes_back_equal(told, tmp_path) -> None:
+    folder = tmp_path / "release"
+    release_into(told, folder)
+    agents, people = rows(folder, "machine_gold", "biology")
+    assert agents == {
+        "id": "biology-1-a1", "doc_id": "p10", "source": "debate", "round": agents["round"],
+        "models": ["practice-1"],
+    }  # fmt: skip
+    assert (people["doc_id"], people["source"], people["models"]) == ("p6", "human", [])
+    # In none of the experts' files.
+    assert [row["supporting_docs"] for row in rows(folder, "aspects", "biology")] == [[], ["gold"]]
+    assert rows(folder, "examples", "biology")[0]["gold_ids"] == ["gold"]
+    assert qrels(folder / "qrels/biology.expert.txt")["1"] == {"gold": 1}
+    card = (folder / "README.md").read_text()
+    assert "| debate | two agents that agreed in a debate | practice-1 | 1 |" in card
+    assert 'path: "machine_gold/biology.parquet"' in card
+    assert "machine_gold/biology.parquet" in {each["@id"] for each in json.loads(
+        (folder / "croissant.json").read_text())["distribution"]}  # fmt: skip
+
+    report = verify(folder)
+    assert (report.differences, report.unverified) == ([], 0)
+    evidence = jsonl(folder / "evidence/machine_gold/biology.jsonl")
+    assert [(row["aspect"], row["rule"], len(row.get("votes", ()))) for row in evidence] == [
+        *((1, "debate", 0), (1, "majority-3", 3))
+    ]
+    assert [row["passage_id"] for row in jsonl(folder / "evidence/votes.jsonl")] == ["p6"]
+    in_a_world(lambda: same_when_imported(folder, tmp_path / "again"))
+
+
+def test_a_release_without_it_has_no_word_of_it(told, tmp_path) -> None:
+    release_into(told, tmp_path / "with")
+    record_support(
+        aspect=Aspect.objects.get(k=2), passage=passage("p10"), label=1, source="debate",
+        provenance={},
+    )  # fmt: skip  # conflicts wait for the expert
+    SupportLabel.objects.filter(source="human").update(practice=True)
+    release_into(told, tmp_path / "without", "0.2.0")
+    assert "machine" not in (tmp_path / "without/README.md").read_text()
+    assert not list((tmp_path / "without").rglob("machine_gold*"))
+    (change,) = compare(tmp_path / "with", tmp_path / "without")
+    assert (change.what, change.rows) == (
+        *("machine gold removed", ("biology-1-a1 p10", "biology-1-a1 p6")),
+    )
+
+
+def test_an_altered_row_is_named(told, tmp_path) -> None:
+    folder = tmp_path / "release"
+    release_into(told, folder)
+    agents, people = rows(folder, "machine_gold", "biology")
+    for altered, why in (
+        ([agents | {"id": "biology-1-a2"}, people], "no evidence says that it supports"),
+        ([agents | {"source": "human"}, people], "its source is not that of its evidence"),
+        ([agents, people, agents], "it stands there twice"),
+        ([agents], "its evidence says that it is machine gold"),
+        ([agents, people, agents | {"doc_id": "gold"}], "an expert assigned it"),
+    ):
+        table = pa.Table.from_pylist(altered, schema=MACHINE_GOLD)
+        pq.write_table(table, folder / "machine_gold/biology.parquet")
+        found = [each.why for each in verify(folder, checksums=False).differences]
+        assert any(words.startswith(why) for words in found), (why, found)
+    # Without the answers that they are made of nobody says so.
+    evidence = folder / "evidence/machine_gold/biology.jsonl"
+    told_of = [row | {"label": 0} for row in jsonl(evidence)]
+    evidence.write_text("".join(f"{json.dumps(row)}\n" for row in told_of))
+    found = [each.why for each in verify(folder, checksums=False).differences]
+    assert "by its evidence it does not support the aspect" in found
+    assert "its votes are not those that the chain of votes was made of" in found

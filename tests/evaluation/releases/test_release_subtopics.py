@@ -1,0 +1,157 @@
+"""Imported qrels of subtopics are aspects from the import to the release and back."""
+
+from pathlib import Path
+
+import pytest
+from pyarrow.parquet import read_table
+
+from annotate.models import Aspect, GoldPassage
+from annotate.workspace.gold import assign_passage, discard_passage
+from annotate.workspace.loading import SUBTOPICS, run_import
+from annotate.workspace.views.board import read_board
+from corpus.imports.named import SEVERAL
+from corpus.models import Benchmark, ImportRun, Passage, Query
+from evaluation.metrics.profiles import STRICT
+from evaluation.scores.services import GoldView
+from evaluation.verification.folder import verify
+from tests.corpus.import_files import claimed, imported
+from tests.evaluation.conftest import release_into, scores_of
+from tests.factories import make_benchmark, make_member
+
+pytestmark = pytest.mark.django_db
+TOPICS = """<topics>
+<topic number="1" type="faceted"><query>moths</query>
+<subtopic number="1" type="inf">How moths fly</subtopic>
+<subtopic number="2" type="inf">What moths eat</subtopic>
+</topic>
+<topic number="2" type="faceted"><query>ponies</query></topic>
+</topics>
+"""
+# Query 1: d0 is of both subtopics, d1 and d2 of one each, d3 of none. Query 2: named ones.
+QRELS = """1 1 d0 1
+1 2 d0 2
+1 2 d1 1
+1 1 d1 0
+1 1 d2 3
+1 2 d3 0
+2 food d1 1
+2 coat d3 1
+"""
+RUN = "1 Q0 d0 1 3 s\n1 Q0 d1 2 2 s\n1 Q0 d2 3 1 s\n2 Q0 d3 1 2 s\n2 Q0 d1 2 1 s\n"
+METRICS = ("aspect_recall@1", "alpha_nDCG@3")
+
+
+def trec(folder: Path, qrels: str = QRELS) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "topics.xml").write_text(TOPICS)
+    (folder / "docs.txt").write_text("".join(f"d{n}\tText number {n} here.\n" for n in range(4)))
+    (folder / "qrels.txt").write_text(qrels)
+    return folder
+
+
+def load(benchmark: Benchmark, path: Path, **options) -> ImportRun:
+    run = claimed(benchmark, path, **options)
+    run_import(run)
+    assert (run.status, run.problems) == ("done", [])
+    return run
+
+
+@pytest.fixture
+def web(tmp_path) -> Benchmark:
+    benchmark = make_benchmark("web", domains=())
+    load(benchmark, trec(tmp_path / "trec" / "web"), format="trec")
+    (tmp_path / "web.run").write_text(RUN)
+    imported(benchmark, tmp_path / "web.run", "trec_run")
+    return benchmark
+
+
+def rows_of(benchmark: Benchmark) -> list[tuple]:
+    aspects = Aspect.objects.filter(query__domain__benchmark=benchmark).order_by("query", "k")
+    columns = ("query__qid", "k", "subtopic", "content", "weighed")
+    return list(aspects.values_list(*columns))
+
+
+def assigned() -> list[tuple]:
+    rows = GoldPassage.objects.standing().order_by("query", "aspect__k", "pk")
+    return list(rows.values_list("query__qid", "aspect__k", "passage__pid"))
+
+
+def odd(run: ImportRun, what: str) -> tuple[int, list[str]]:
+    found = {each["what"]: (each["count"], each["examples"]) for each in run.summary["oddities"]}
+    return found.get(what, (0, []))
+
+
+def values(benchmark: Benchmark) -> dict[str, dict[str, float]]:
+    (found,) = scores_of(benchmark, ",".join(METRICS), GoldView.REFINED, STRICT).values()
+    return {metric: found["web"][metric].as_dict() for metric in METRICS}
+
+
+def test_subtopics_become_aspects_with_their_words_and_gold(web) -> None:
+    assert rows_of(web) == [
+        ("1", 1, "1", "How moths fly", False),
+        ("1", 2, "2", "What moths eat", False),
+        ("2", 1, "coat", "coat", False),
+        ("2", 2, "food", "food", False),
+    ]
+    # d0 is of both, so it waits for an expert.
+    assert assigned() == [("1", 1, "d2"), ("1", 2, "d1"), ("2", 1, "d3"), ("2", 2, "d1")]
+    run = ImportRun.objects.filter(format="trec").get()
+    assert odd(run, SUBTOPICS)[0] == 4
+    assert odd(run, SEVERAL) == (1, ["web-1: d0"])
+    board = read_board(Query.objects.get(qid="1"), open_next=True)
+    assert (board.current.passage.pid, board.current.listed) == ("d0", ("a1", "a2"))
+
+
+def test_the_same_subtopics_again_change_nothing_and_another_gold_moves_them(web, tmp_path) -> None:
+    load(web, tmp_path / "trec" / "web", format="trec")
+    assert (len(rows_of(web)), len(assigned())) == (4, 4)
+    # A judge has d2 under the other subtopic, and a third one.
+    newer = QRELS.replace("1 1 d2 3", "1 2 d2 1\n1 3 d2 0")
+    load(web, trec(tmp_path / "newer" / "web", newer), format="trec")
+    assert ("1", 2, "d2") in assigned()
+    assert rows_of(web)[2] == ("1", 3, "3", "", False)
+
+
+def test_a_document_of_two_subtopics_counts_for_both_until_an_expert_decides(web) -> None:
+    assert values(web)["aspect_recall@1"] == {"1": 1.0, "2": 0.5}
+    query, passage = Query.objects.get(qid="1"), Passage.objects.get(pid="d0")
+    expert = make_member(web, "expert", "annotator")
+    aspect = query.aspects.get(k=2)
+    assign_passage(query=query, passage=passage, aspect=aspect, actor=expert)
+    assert values(web)["aspect_recall@1"] == {"1": 0.5, "2": 0.5}
+    discard_passage(query=query, passage=passage, reason="noise", actor=expert)
+    (expert_view,) = scores_of(web, "aspect_recall@1", GoldView.EXPERT, STRICT).values()
+    assert expert_view["web"]["aspect_recall@1"].as_dict() == {"1": 0.0, "2": 0.5}
+
+
+def test_a_final_release_has_all_of_them_and_comes_back_as_it_was(web, tmp_path) -> None:
+    folder = tmp_path / "web-1.0.0"
+    release = release_into(web, folder, "1.0.0", final=True)
+    assert (release.status, release.error) == ("done", "")
+    found = {fault["check"]: fault["count"] for fault in release.faults}
+    assert found == {"equal_subtopics": 4, "several_subtopics": 1}
+    aspects = read_table(folder / "aspects/web.parquet").to_pylist()
+    assert [(row["subtopic"], row["supporting_docs"], row["subtopic_docs"]) for row in aspects] == [
+        ("1", ["d2"], ["d0"]),
+        ("2", ["d1"], ["d0"]),
+        ("coat", ["d3"], []),
+        ("food", ["d1"], []),
+    ]
+    imported_lines = set((folder / "qrels/web.subtopics.txt").read_text().splitlines())
+    assert imported_lines == set(QRELS.splitlines())
+    assert "1 1 d0 1\n" in (folder / "qrels/web.aspects.txt").read_text()
+    assert verify(folder).differences == []
+    # In another installation the same run has the same measures of aspects.
+    again = make_benchmark("again", domains=())
+    load(again, folder, format="bright_pro")
+    imported(again, tmp_path / "web.run", "trec_run")
+    assert values(again) == values(web)
+
+
+def test_a_label_of_a_subtopic_that_was_altered_is_named(web, tmp_path) -> None:
+    folder = tmp_path / "out"
+    release_into(web, folder)
+    file = folder / "qrels/web.subtopics.txt"
+    file.write_text(file.read_text().replace("1 1 d2 3", "1 1 d2 2"))
+    whys = {each.why for each in verify(folder, checksums=False).differences}
+    assert whys == {"its highest label is 2, the original gold says 3"}
