@@ -31,6 +31,10 @@ def _readers_of_debates(access: Access) -> bool:
     return access.is_admin or (access.is_reviewer and not access.is_voter)
 
 
+def _voting_reviewers(access: Access) -> bool:
+    return access.is_reviewer and access.is_voter
+
+
 def _admins(access: Access) -> bool:
     return access.is_admin
 
@@ -68,19 +72,19 @@ class Section:
         return any(page.is_open for page in self.pages)
 
 
-# A label for annotators alone, who have less of everything, stands behind the usual one.
-_SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
-    ("Overview", "Overview"): (Page("Status", "benchmark"), Page("Progress", "progress", _admins)),
-    ("Data", "Browse"): (
+_PAGES: Final[dict[str, tuple[Page, ...]]] = {
+    "Overview": (Page("Status", "benchmark"), Page("Progress", "progress", _admins)),
+    "Data": (
         Page("Queries", "queries", beside=("aspects/", "audit/")),
         Page("Query sources", "query-sources", _readers_of_debates, beside=("expansions/",)),
         Page("Passages", "passages", beside=("documents/",)),
         Page("Judgments", "judgments", beside=("gold/",)),
         Page("Corpus versions", "versions", _seniors, beside=("cleaning/",)),
+        Page("Pools", "pools", _voting_reviewers),
         Page("Licences", "licences"),
         Page("Imports", "imports", _admins),
     ),
-    ("Annotate", "My work"): (
+    "Annotate": (
         Page("My queue", "queue", _annotators),
         Page("Vote", "vote", _annotators),
         Page("Disputes", "disputes", _seniors),
@@ -90,9 +94,9 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("Panels", "panels", beside=("hint-runs/",)),
         Page("Answers", "answers"),
     ),
-    ("Agents", "Agents"): (
+    "Agents": (
         Page("Debate runs", "debate-runs", _readers_of_debates),
-        Page("Pools", "pools", _seniors),
+        Page("Pools", "pools", _readers_of_debates),
         Page("Search agents", "agent-runs", _readers_of_debates, beside=("judge-runs/",)),
         Page("RAG", "rag-runs", _readers_of_debates, beside=("grade-runs/",)),
         Page("Chains", "chains", _admins),
@@ -102,7 +106,7 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("Prompts", "prompts", _admins, beside=("trials/",)),
         Page("Spending", "spending", _admins),
     ),
-    ("Results", "Results"): (
+    "Results": (
         Page("Leaderboard", "leaderboard"),
         Page("Retrieval runs", "retrieval-runs"),
         Page("Rerankings", "rerank-runs", _readers_of_debates),
@@ -115,11 +119,11 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("Published results", "published-tables"),
         Page("Releases", "releases", _admins, beside=("pushes/",)),
     ),
-    ("My record", "My record"): (
+    "My record": (
         Page("Feedback", "feedback", _annotators),
         Page("Qualification", "qualification", _annotators),
     ),
-    ("Manage", "Guidelines"): (
+    "Manage": (
         Page("People", "people", _admins),
         Page("Assignments", "assignments", _admins),
         Page("Voting plan", "voting", _admins),
@@ -133,6 +137,24 @@ _SECTIONS: Final[dict[tuple[str, str], tuple[Page, ...]]] = {
         Page("Files and merging", "transfers", _admins),
         Page("Archive", "archive", _admins),
     ),
+}
+
+# The sections in the bar, each with the groups of pages in it. Who is no admin has fewer: their own
+# work first, and one section for all there is to read.
+_OF_ADMINS: Final[dict[str, tuple[str, ...]]] = {
+    "Overview": ("Overview",),
+    "Data": ("Data",),
+    "Annotate": ("Annotate", "My record"),
+    "Agents": ("Agents",),
+    "Results": ("Results",),
+    "Manage": ("Manage",),
+}
+_OF_OTHERS: Final[dict[str, tuple[str, ...]]] = {
+    "My work": ("Annotate",),
+    "Browse": ("Data", "Overview", "Manage"),
+    "Agents": ("Agents",),
+    "Results": ("Results",),
+    "My record": ("My record",),
 }
 
 # Pages that the palette finds and the bar does not name: other pages lead there.
@@ -182,12 +204,11 @@ def sections_for(access: Access, path: str) -> list[Section]:
     behind = path.removeprefix(start)
     found: list[tuple[str, list[Page]]] = []
     fits: list[tuple[int, Page]] = []
-    for (label, short), pages in _SECTIONS.items():
-        seen = [
-            replace(page, url=reverse(page.name, args=[slug])) for page in pages if page.who(access)
-        ]
+    for label, groups in _bar_of(access).items():
+        pages = [page for group in groups for page in _PAGES[group] if page.who(access)]
+        seen = [replace(page, url=reverse(page.name, args=[slug])) for page in pages]
         if seen:
-            found.append((label if _seniors(access) else short, seen))
+            found.append((label, seen))
         for page in seen:
             own = (page.url.removeprefix(start), *page.beside)
             fits += [(len(each), page) for each in own if behind.startswith(each)]
@@ -205,8 +226,10 @@ def pages_called(access: Access, words: str) -> Iterator[tuple[str, Page]]:
     behind others are found by words alone."""
     found = [(each.label, page) for each in sections_for(access, "") for page in each.pages]
     slug = access.benchmark.slug
-    for label, pages in _BEHIND.items() if words else ():
+    sections = {group: label for label, groups in _bar_of(access).items() for group in groups}
+    for group, pages in _BEHIND.items() if words else ():
         seen = (page for page in pages if page.who(access))
+        label = sections[group]
         found += [(label, replace(page, url=reverse(page.name, args=[slug]))) for page in seen]
     for label, page in found:
         name = f"{label} {page.label}".lower()
@@ -216,8 +239,12 @@ def pages_called(access: Access, words: str) -> Iterator[tuple[str, Page]]:
 
 def sees(access: Access, name: str) -> bool:
     """Whether the person sees the page of this name, as the bar and the palette say it."""
-    every = (page for pages in (*_SECTIONS.values(), *_BEHIND.values()) for page in pages)
+    every = (page for pages in (*_PAGES.values(), *_BEHIND.values()) for page in pages)
     return any(page.name == name and page.who(access) for page in every)
+
+
+def _bar_of(access: Access) -> dict[str, tuple[str, ...]]:
+    return _OF_ADMINS if access.is_admin else _OF_OTHERS
 
 
 def named_benchmark(request: HttpRequest) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 from annotate.models import CaseKind, EscalationCase
 from annotate.voting.cases import open_case
 from debate import dream
-from debate.models import Debate, DebateRun, DebateStatus, RunKind
+from debate.models import Debate, DebateStatus, RunKind
 from debate.runs.configuration import SKIP
 
 ORIGIN = "debate:"
@@ -16,10 +16,9 @@ KINDS = {
 }
 
 
-def kinds_of(run: DebateRun) -> set[DebateStatus]:
-    """Outcomes of this run that come before people: refused pairs only where its plan says so."""
-    skipped = {DebateStatus.REFUSED} if run.config.get("on_refusal") == SKIP else set()
-    return KINDS.keys() - skipped
+def kinds_of(on_refusal: str | None) -> set[DebateStatus]:
+    """Outcomes that come before people: refused pairs only where a run's plan says so."""
+    return KINDS.keys() - ({DebateStatus.REFUSED} if on_refusal == SKIP else set())
 
 
 def escalate(debate: Debate, verdict: dream.Verdict) -> EscalationCase:

@@ -11,7 +11,7 @@ from corpus.judgments.models import GoldVersion
 from corpus.models import Benchmark, Judgment, Pool, Source
 from corpus.texts.finding import one_of
 from corpus.versions.effective import inherit_values
-from debate.measures import Judged
+from debate.measures import Comparison, Judged, compare
 from debate.models import DebateRun, DebateStatus
 
 PEOPLE, EXPERTS, GOLD = "people", "experts", "gold"
@@ -120,3 +120,10 @@ def judged(run: DebateRun, truths: dict[tuple[int, int], int]) -> Iterator[tuple
         if truth is not None:
             escalated = status == DebateStatus.ESCALATED
             yield pk, Judged(truth, label, escalated, settled if escalated else None)
+
+
+def against_known_labels(run: DebateRun) -> Comparison:
+    """The run's labels beside those that people gave, or else the imported gold (protocol 6.9)."""
+    truths = Reference(run.benchmark, GOLD, "").truths(run.pool)
+    truths |= Reference(run.benchmark, PEOPLE, "").truths(run.pool)
+    return compare(item for _, item in judged(run, truths))

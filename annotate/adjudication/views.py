@@ -102,7 +102,7 @@ def adjudication_undo(request: HttpRequest, slug: str) -> HttpResponse:
         messages.info(request, "There is no decision of yours to take back.")
         return htmx.redirect(request, reverse("adjudication", args=[slug]))
     act = partial(undo_decision, decision=found, access=access)
-    said = "The decision was taken back; what stood before stands again."
+    said = "The decision was taken back; what counted before counts again."
     return htmx.attempt(request, act, reverse("adjudication", args=[slug]), said)
 
 

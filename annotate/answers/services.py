@@ -187,7 +187,7 @@ def choose_answer(*, answer: ReferenceAnswer, actor: User) -> ReferenceAnswer:
         if current.is_chosen:
             return current
         if not current.stands:
-            raise Refused("A newer version stands. Choose that one, or restore this one first.")
+            raise Refused("There is a newer version. Choose that one, or restore this one first.")
         if errors := check(material_of(current.query), current.text).errors:
             raise Refused(f"{errors[0].message} Correct it, then choose it.")
         mark_chosen(current, actor)
@@ -250,7 +250,7 @@ def review_answer(
         if verdict == AnswerVerdict.CHANGES and not note:
             raise Refused("Say what should change.", field="note")
         if not ReferenceAnswer.objects.standing().filter(pk=answer.pk).exists():
-            raise Refused("A newer version stands. Look at that one.")
+            raise Refused("There is a newer version. Look at that one.")
         mine = AnswerReview.objects.filter(answer=answer, reviewer=actor)
         given = mine.supersede(answer=answer, reviewer=actor, verdict=verdict, note=note)
         note_answer(answer, actor, "review answer", verdict=verdict, note=note)

@@ -233,7 +233,7 @@ def answer_restore(request: HttpRequest, slug: str, pk: int, answer_pk: int) -> 
     expected = number(request.POST.get("version", "")) or 0
     try:
         restored = verbs.restore_answer(answer=found, actor=access.user, expected=expected)
-        messages.success(request, f"Version {found.version} stands again, as {restored.version}.")
+        messages.success(request, f"Version {found.version} counts again, as {restored.version}.")
     except Conflict:
         messages.warning(request, "Somebody wrote meanwhile. Look at the newest version first.")
     except Refused as refusal:

@@ -110,7 +110,7 @@ def decide(found: dict[str, Any], *, verdict: str, reason: str, actor: Any) -> s
         refuse_candidate(**about, reason=reason, actor=actor)
         return f"It does not support a{aspect.k}."
     take_refusal_back(**about, actor=actor)
-    return "Taken back; what stood before stands again."
+    return "Taken back; what counted before counts again."
 
 
 def _next(access: Access, found: dict[str, Any]) -> str:

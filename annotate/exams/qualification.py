@@ -219,7 +219,7 @@ def domains_without_exam(benchmark: Benchmark, size: int = 0) -> list[str]:
 def _check_bank(benchmark: Benchmark, size: int) -> None:
     if short := domains_without_exam(benchmark, size):
         raise Refused(
-            f"The bank holds fewer than {size} exam items for {', '.join(short)}. "
+            f"The bank has fewer than {size} exam items for {', '.join(short)}. "
             "Add items first, or nobody could vote there.",
             field="required",
         )

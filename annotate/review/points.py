@@ -74,7 +74,7 @@ def check_passage(
         if not change:
             gold = GoldPassage.objects.standing()
             if not gold.filter(query=current.query_id, passage=passage).exists():
-                raise Refused("This passage stands under no aspect any more.")
+                raise Refused("This passage belongs to no aspect any more.")
         if not keep and not change:
             verdict = discard_passage(
                 query=current.query, passage=passage, reason=reason, note=note, actor=actor

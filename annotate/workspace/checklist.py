@@ -78,7 +78,7 @@ def _of_aspects(query: Query, aspects: Sequence[Aspect], page: str) -> Iterator[
     if len(scales) > 1:
         shown = " and ".join(str(Scale(scale).label) for scale in scales)
         at = reverse("query-scale", args=[query.domain.benchmark.slug, query.pk])
-        yield Item("scale", f"Weights stand on several scales, {shown}", at)
+        yield Item("scale", f"Weights are on several scales, {shown}", at)
 
 
 def _hints(aspects: Sequence[Aspect], page: str) -> Iterator[Item]:

@@ -93,14 +93,14 @@ class PageTextForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 8, "data-draft": "text"}),
     )
     title = forms.CharField(max_length=300, required=False)
-    url = forms.CharField(label="Where it stands", max_length=2000, required=False)
+    url = forms.CharField(label="Address", max_length=2000, required=False)
 
 
 class PageFileForm(forms.Form):
     """A page that cannot be fetched, as a file."""
 
     upload = forms.FileField(label="HTML, PDF or text file")
-    url = forms.CharField(label="Where it stands", max_length=2000, required=False)
+    url = forms.CharField(label="Address", max_length=2000, required=False)
 
 
 class SegmentForm(forms.Form):

@@ -138,7 +138,7 @@ def move_to_scale(
     with lock_for_writing(query, actor):
         moving = off_scale(query, scale)
         if not moving:
-            raise Refused(f"Every weight stands on the scale {Scale(scale).label} already.")
+            raise Refused(f"Every weight is on the scale {Scale(scale).label} already.")
         for aspect in moving:
             if not 1 <= weights.get(aspect.pk, 0) <= top:
                 message = f"Choose a weight from 1 to {top} for a{aspect.k}."

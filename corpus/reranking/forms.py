@@ -36,7 +36,7 @@ _WORDS: Final[dict[str, tuple[str, str]]] = {
     "seed": ("Seed of the shuffles", ""),
     "temperature": ("Temperature", ""),
     "top_p": ("top_p", ""),
-    "output_tokens": ("Tokens of an answer", ""),
+    "output_tokens": ("Maximum output tokens", ""),
     "query_template": (
         "Template of the query",
         "With {query} in it, for models that want their texts in a form of their own.",

@@ -25,7 +25,7 @@ from debate.models import Debate, DebateRun
 # What becomes of a trial label; of a pair without one, whether it comes before people.
 STANDS, REPLACES, WEAKER, CASES = "stands", "replaces", "weaker", "cases"
 EFFECTS: Final = {
-    STANDS: "will stand where no label stands",
+    STANDS: "will count where there is no label",
     REPLACES: "will take the place of a label",
     WEAKER: "will be history current a weightier label",
     CASES: "will come before people",

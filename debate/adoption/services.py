@@ -99,7 +99,7 @@ def caseless(run: DebateRun) -> QuerySet[Debate]:
     """Pairs that people have to decide and do not know of. A filter leaves nothing to people."""
     if run.kind == RunKind.FILTER:
         return run.debates.none()
-    return run.debates.filter(status__in=kinds_of(run), case=None)
+    return run.debates.filter(status__in=kinds_of(run.config.get("on_refusal")), case=None)
 
 
 def groups_of(rows: QuerySet[Debate]) -> Iterator[list[Debate]]:

@@ -55,7 +55,7 @@ def adoption_undo(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         messages.success(
             request,
             f"{counts['waiting']:,} labels are on trial again, {counts['restored']:,} that they "
-            f"had displaced stand again, {counts['cases']:,} cases were withdrawn.",
+            f"had displaced count again, {counts['cases']:,} cases were withdrawn.",
         )
     return htmx.redirect(request, _url(run))
 
@@ -122,12 +122,12 @@ def _found(run: DebateRun, to: Address) -> list[dict[str, Any]]:
         for status in (Status.STANDING, Status.SUPERSEDED)
     )
     numbers = (
-        ("Labels that stand", stands, {"counts": "standing"}),
+        ("Current labels", stands, {"counts": "standing"}),
         ("Labels that are history", history, {"counts": "superseded"}),
         ("Pairs before people", rows.exclude(case=None), {"case": "any"}),
         ("Decided by people", rows.filter(case__status="closed"), {"case": "closed"}),
     )
-    words = {"Labels that are history": "a weightier one stands"}
+    words = {"Labels that are history": "a weightier one counts"}
     return [
         {"name": name, "count": pairs.count(), "url": to(**at), "words": words.get(name, "")}
         for name, pairs, at in numbers

@@ -66,7 +66,7 @@ def _accuracy(run: DebateRun, reference: Reference, found: Comparison) -> Report
     )
     return ReportTable(
         name="accuracy",
-        title=f"Labels beside {reference.name}",
+        title=f"Labels compared with {reference.name}",
         header=("Over", "Relevant found", "Irrelevant found", "Balanced accuracy", "Disputed"),
         rows=rows if found.items else (),
         notes=(

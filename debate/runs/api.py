@@ -29,6 +29,7 @@ from debate.runs.configuration import (
 )
 from debate.runs.figures import figures
 from debate.runs.forecast import forecast_plan, forecast_run
+from debate.runs.offers import offers
 from debate.runs.planning import Plan, pairs_left, plan_run, start_planned
 from debate.runs.prompts import PromptGone
 from debate.runs.views import FILTERS, LIST, RUNS, run_choices
@@ -184,6 +185,51 @@ class RangeSerializer(serializers.Serializer):
     high = serializers.FloatField()
 
 
+class WorkloadSerializer(serializers.Serializer):
+    """What a run asks of people: cases, votes and seconds, null where nothing tells.
+
+    `basis`: whether cases are told from `sample` pairs that were decided in the same way
+    (measured), from what was published for DREAM (published), or by the settings; empty with null.
+    `audit` agreed pairs come on top. A vote takes `seconds_a_vote`: the mean of the benchmark's
+    latest `votes_timed` votes, or, of 0, what the voting plan supposes.
+    """
+
+    cases = RangeSerializer(allow_null=True)
+    basis = serializers.CharField(allow_blank=True)
+    sample = serializers.IntegerField()
+    after_adoption = serializers.BooleanField()
+    audit = serializers.IntegerField()
+    votes_a_case = serializers.IntegerField()
+    votes = RangeSerializer(allow_null=True)
+    seconds_a_vote = serializers.FloatField()
+    votes_timed = serializers.IntegerField()
+    seconds = RangeSerializer(allow_null=True)
+
+
+class KnownAccuracySerializer(serializers.Serializer):
+    """Balanced accuracy with its 95 % interval."""
+
+    value = serializers.FloatField()
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+
+
+class OfferedModelSerializer(serializers.Serializer):
+    """A model that could be asked instead: USD of 1,000 pairs, and how right it was here.
+
+    `accuracy` is that of `run`, its newest finished one of the kind, on `known` labels.
+    """
+
+    endpoint = serializers.CharField()
+    model = serializers.CharField()
+    practice = serializers.BooleanField()
+    usd = RangeSerializer(allow_null=True)
+    is_measured = serializers.BooleanField()
+    accuracy = KnownAccuracySerializer(allow_null=True)
+    known = serializers.IntegerField()
+    run = serializers.IntegerField(allow_null=True)
+
+
 class ForecastSerializer(serializers.Serializer):
     """What so many pairs will take; usd and seconds are null where they are not known.
 
@@ -199,14 +245,17 @@ class ForecastSerializer(serializers.Serializer):
     seconds = RangeSerializer(allow_null=True)
     sample = serializers.IntegerField()
     is_measured = serializers.BooleanField()
+    people = WorkloadSerializer()
 
 
 class PlannedSerializer(ForecastSerializer):
     """A forecast with the configuration that it is of, and the budget.
 
     `pairs_left`: how many of the pool's pairs have no label (those of the practice model apart), no
-    case before people and no run under way.
+    case before people and no run under way. `models`: those that are offered, if there are several.
     """
+
+    models = OfferedModelSerializer(many=True)
 
     pairs_left = serializers.IntegerField()
     config = serializers.JSONField()
@@ -259,6 +308,7 @@ class Forecasts(Planning):
         plan = self.plan(enter(self.person(), slug, Role.ADMIN))
         data: dict[str, Any] = dict(ForecastSerializer(forecast_plan(plan)).data)
         data |= {"config": as_json(plan.config), "departures": plan.departures}
+        data["models"] = offers(plan)
         data["pairs_left"] = pairs_left(plan.benchmark, pool=plan.pool).get(plan.pool.pk, 0)
         return Response(PlannedSerializer(data | {"budget_usd": plan.budget_usd}).data)
 

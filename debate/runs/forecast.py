@@ -4,7 +4,7 @@ From pairs that the same prompt and models have decided, or, where there are too
 first requests of some pairs. A forecast is a dict, as the API answers it: each range has its "low",
 "likely" and "high"; "usd" is None where no price is known, "seconds" where no call was timed yet.
 "is_measured" says that the ranges are 95 % intervals; else they are the least and the most that a
-pair can take.
+pair can take. "people" is what it asks of people (workload.py).
 """
 
 from collections.abc import Callable, Sequence
@@ -24,6 +24,7 @@ from debate.runs.configuration import RunConfig
 from debate.runs.kinds import Rule, config_of, rule_of, rule_with
 from debate.runs.planning import CHECKS, Plan
 from debate.runs.trajectories import Trajectory, trajectories_in
+from debate.runs.workload import workload
 from llm import endpoints
 from llm.endpoints import SettingsError
 from llm.models import Call
@@ -59,6 +60,14 @@ _UNDECIDED: Final = (
     DebateStatus.REFUSED,
     DebateStatus.SKIPPED_NO_ANSWER,
 )
+# These tell nothing of how many come before people.
+_NO_END: Final = (
+    DebateStatus.WAITING,
+    DebateStatus.FAILED,
+    DebateStatus.MEASURED,
+    DebateStatus.SKIPPED_NO_ANSWER,
+)
+_MOST_OUTCOMES: Final = 2_000
 Forecast = dict[str, Any]
 Cost = Callable[[float, float], float]
 
@@ -68,45 +77,71 @@ def forecast_run(run: DebateRun) -> Forecast:
 
     Answers that are in the ledger already cost nothing and are not taken off.
     """
-    waiting = run.debates.waiting()
-    return _forecast(
-        config_of(run),
+    waiting, config = run.debates.waiting(), config_of(run)
+    same = _same_runs(config, run.prompt_sha256)
+    found = _costs(
+        config,
         rule_of(run),
-        sha256=run.prompt_sha256,
+        same=same,
         pairs=waiting.count(),
         sample=_spread(waiting),
         in_flight=run.calls_in_flight,
     )
+    people = workload(run.benchmark, config, pairs=found["pairs"], outcomes=_outcomes(same))
+    return found | {"people": people}
 
 
 def forecast_plan(plan: Plan) -> Forecast:
     """The same of a run that is not started yet; nothing is stored."""
-    main = next(iter(plan.prompts.values()), None)
-    return _forecast(
+    found, config = costs_of_plan(plan), plan.config
+    outcomes = _outcomes(_same_runs(config, _main_hash(plan)))
+    people = workload(plan.benchmark, config, pairs=found["pairs"], outcomes=outcomes)
+    return found | {"people": people}
+
+
+def costs_of_plan(plan: Plan) -> Forecast:
+    """The same without what it asks of people."""
+    entries = plan.pool.entries.all()
+    return _costs(
         plan.config,
         rule_with(plan.config, plan.prompts),
-        sha256=main.sha256 if main else "",
-        pairs=plan.pool.entries.count(),
-        sample=_spread(plan.pool.entries.all()),
+        same=_same_runs(plan.config, _main_hash(plan)),
+        pairs=entries.count(),
+        sample=_spread(entries),
         in_flight=settings.ASSAY_CALLS_IN_FLIGHT,
     )
 
 
-def _forecast(
-    config: RunConfig,
-    rule: Rule,
-    *,
-    sha256: str,
-    pairs: int,
-    sample: Sequence[dream.Pair],
-    in_flight: int,
-) -> Forecast:
-    # What the latest decided pairs of the same configuration took, failed attempts apart.
+def _main_hash(plan: Plan) -> str:
+    main = next(iter(plan.prompts.values()), None)
+    return main.sha256 if main else ""
+
+
+def _same_runs(config: RunConfig, sha256: str) -> list[int]:
+    """The latest runs of the same configuration, failed attempts apart."""
     alike = _alike(config)
     runs = DebateRun.objects.filter(kind=config.kind, prompt_sha256=sha256)
     for first in config.agents[:1]:
         runs = runs.filter(model=first.model, endpoint=first.endpoint)
-    same = [run.pk for run in runs.order_by("-pk")[:_MOST_RUNS] if _alike(config_of(run)) == alike]
+    return [run.pk for run in runs.order_by("-pk")[:_MOST_RUNS] if _alike(config_of(run)) == alike]
+
+
+def _outcomes(runs: Sequence[int]) -> list[str]:
+    """How the latest pairs of these runs ended; a rehearing is of disputes alone."""
+    ended = Debate.objects.filter(run__in=runs, run__reheard_of=None).exclude(status__in=_NO_END)
+    return list(ended.order_by("-pk").values_list("status", flat=True)[:_MOST_OUTCOMES])
+
+
+def _costs(
+    config: RunConfig,
+    rule: Rule,
+    *,
+    same: Sequence[int],
+    pairs: int,
+    sample: Sequence[dream.Pair],
+    in_flight: int,
+) -> Forecast:
+    # What the latest decided pairs took.
     decided = Debate.objects.filter(run__in=same).exclude(status__in=_UNDECIDED)
     latest = list(decided.order_by("-pk").values_list("pk", flat=True)[:SAMPLE])
     # With what had to be asked again.

@@ -149,7 +149,7 @@ def _escalate_all(run: DebateRun, ended: Sequence[tuple[Debate, Outcome]]) -> No
     """Bring before people what the models could not settle."""
     if run.is_provisional:
         return
-    kinds = kinds_of(run)
+    kinds = kinds_of(run.config.get("on_refusal"))
     disputed = [pair for pair in ended if pair[0].status in kinds]
     prefetch_related_objects(
         [debate for debate, _ in disputed], "query__domain__benchmark", "passage"

@@ -185,7 +185,7 @@ def check_pool(benchmark: Benchmark, pool: Pool, config: RunConfig) -> None:
         raise Refused("This pool belongs to another benchmark.", field="pool")
     count = pool.entries.count()
     if not count:
-        raise Refused("This pool holds no pairs. Import pairs first.", field="pool")
+        raise Refused("This pool has no pairs. Import pairs first.", field="pool")
     if config.kind == RunKind.LARA and config.lara.mode == SIMULATED:
         unknown = count - len(reference_labels(pool))
         if unknown:

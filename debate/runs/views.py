@@ -24,6 +24,7 @@ from debate.runs.configuration import ModelChoice, role_of
 from debate.runs.figures import run_spending as add_up
 from debate.runs.forecast import forecast_plan
 from debate.runs.forms import LETTERS, RunForm, initial_of
+from debate.runs.offers import offers
 from debate.runs.planning import Plan, plan_run, start_planned
 from debate.runs.presets import PRESETS, preset_config, preset_kind
 from debate.runs.services import retry_failed
@@ -212,8 +213,8 @@ def _context(access: Access, form: RunForm) -> dict[str, Any]:
     """The form with the forecast of what it says; without one where that cannot be a run."""
     sent = form if form.is_bound else RunForm(form.as_sent(), benchmark=access.benchmark)
     plan = _plan(access, sent)
-    forecast = forecast_plan(plan) if plan else None
-    return {"access": access, "form": form, "sent": sent, "plan": plan, "forecast": forecast}
+    told = {"forecast": forecast_plan(plan), "models": offers(plan)} if plan else {}
+    return {"access": access, "form": form, "sent": sent, "plan": plan, **told}
 
 
 def _begun(access: Access, given: Mapping[str, str]) -> RunForm:

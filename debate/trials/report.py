@@ -106,7 +106,7 @@ def _accuracies(items: Sequence[TrialItem], reference: Reference) -> ReportTable
     p_value = mcnemar(worse, better)
     return ReportTable(
         name="accuracy",
-        title=f"Both beside {reference.name}",
+        title=f"Both compared with {reference.name}",
         header=("Prompt", "Pairs", "Relevant found", "Irrelevant found", "Balanced", "Disputed"),
         rows=(_accuracy_row("present", old), _accuracy_row("new", new)) if judged else (),
         notes=(

@@ -117,7 +117,7 @@ def parts_table(runs: Sequence[tuple[str, dict[Part, Cost]]]) -> ReportTable:
             "Over the same pairs as above. Roles, rounds and tasks each add up to the whole; a "
             "pair that several retrievers proposed counts for each of them.",
         ),
-        empty="No call stands behind these pairs.",
+        empty="No call was made for these pairs.",
     )
 
 
@@ -245,7 +245,7 @@ def table(experiment: Experiment, measures: Sequence[Measured]) -> ReportTable:
         notes.append("Runs marked practice were made without a language model.")
     return ReportTable(
         name="runs",
-        title=f"Runs beside {reference.name}" if reference else "Runs",
+        title=f"Runs compared with {reference.name}" if reference else "Runs",
         header=(
             *("Run", "Pairs", "Irrelevant found", "Relevant found", "Balanced accuracy"),
             *("Disputed", "All cases", "Cost of a pair", "In sequence", "In parallel"),

@@ -22,7 +22,7 @@ from evaluation.scores.services import GoldView, held_view
 from evaluation.scores.sheets import known_profile, lacks, latest, metric_name, request_sheet
 from kit.errors import Refused
 from kit.lists.report_tables import Cell, ReportTable, measured, text
-from kit.stats.paired import PairedTest, randomisations
+from kit.stats.paired import PairedTest, randomisations, weighted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,8 +153,8 @@ def compare_sides(before: Side, after: Side, *, metric: str) -> Comparison:
     )
     runs = [{run.name: run for run in _runs(side)} for side in (before, after)]
     gains = [[(b[each] - a[each]).dropna().to_numpy() for a, b in pairs] for each in names]
-    gaps = [np.concatenate(each) if pairs else np.zeros(0) for each in gains]
-    tests = randomisations(gaps, seed=SEED)
+    tests = randomisations([weighted(each) for each in gains], seed=SEED)
+    counts = [sum(map(len, each)) for each in gains]
     lines = [
         SystemChange(
             name=system,
@@ -165,8 +165,8 @@ def compare_sides(before: Side, after: Side, *, metric: str) -> Comparison:
             gain=gain[place] if pairs else Interval(),
             won=won[place] if pairs else Interval(),
             test=tests[place],
-            queries=len(gaps[place]),
-            left_out=int(one[system].count() + other[system].count()) - 2 * len(gaps[place]),
+            queries=counts[place],
+            left_out=int(one[system].count() + other[system].count()) - 2 * counts[place],
         )
         for place, system in enumerate(names)
     ]
@@ -274,7 +274,8 @@ def systems_table(found: Comparison) -> ReportTable:
     notes = (
         f"Kendall's tau-b of both orders: {words}.",
         "Intervals: 2,000 draws of queries within each domain, the same on both sides, 95 %. p: "
-        "two-sided randomisation test of the queries' differences.",
+        "two-sided randomisation test of the gain, the queries' differences weighted so that each "
+        "domain counts alike.",
         f"Domains: {', '.join(found.domains)}.",
     )
     return ReportTable("systems", f"{found.metric}, before and after", header, rows, notes)

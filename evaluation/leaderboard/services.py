@@ -20,10 +20,12 @@ from kit.errors import Refused
 from kit.lists.report_tables import Cell, ReportTable, measured, text
 from kit.numbers import number
 from kit.stats.means import Mean, bootstrap_macro
-from kit.stats.paired import PairedTest, paired_t, randomisation
+from kit.stats.paired import PairedTest, paired_t, randomisation, weighted
 from kit.stats.results import Interval, p_words
 from kit.templatetags.figures import signed_points
 
+# Raised whenever differences are tested otherwise: what older programs kept is made anew.
+_FORM = 2
 NAMES = sheets.NAMES
 DEFAULT = NAMES[0]
 WORDS: Mapping[str, str] = {
@@ -161,9 +163,9 @@ def compare(
     """Do two systems differ, on the queries that both have a value for?
 
     Means are unweighted over domains, as on the board; `difference` is the first minus the second
-    of them, with an interval by bootstrap within domains. `rows` are (domain, query id, first,
-    second), the greatest differences first. Raises Refused for a metric or view that the sheet
-    does not hold.
+    of them, and it is what the interval (bootstrap within domains) and both tests are of. `rows`
+    are (domain, query id, first, second), the greatest differences first. Raises Refused for a
+    metric or view that the sheet does not hold.
     """
     import pandas as pd  # takes longer to load than most pages: only what compares waits for it
 
@@ -174,16 +176,20 @@ def compare(
     both = pd.DataFrame({"mine": mine, "theirs": theirs.reindex(mine.index)}).dropna()
     differences = both["mine"] - both["theirs"]
     asked = {"sheet": sheet, "first": first, "second": second, "metric": name, "view": view}
-    figures = KeptComparison.objects.filter(**asked).values_list("figures", flat=True).first()
-    if figures is None:
-        gaps = differences.to_numpy()
+    figures = KeptComparison.objects.filter(**asked).values_list("figures", flat=True).first() or {}
+    if figures.get("form") != _FORM:
         parts = [part.to_numpy() for _, part in differences.groupby(level=0, sort=False)]
         found = bootstrap_macro(parts, seed=SEED, resamples=2000)
-        tests = paired_t(gaps), randomisation(gaps, seed=SEED)
+        tests = paired_t(*parts), randomisation(weighted(parts), seed=SEED)
         figures = {"difference": asdict(found), "tests": [asdict(test) for test in tests]}
+        figures["form"] = _FORM
         # Two who look at once drew the same. A sheet never changes: what was drawn stays true.
-        row = KeptComparison(**asked, figures=figures)
-        KeptComparison.objects.bulk_create([row], ignore_conflicts=True)
+        KeptComparison.objects.bulk_create(
+            [KeptComparison(**asked, figures=figures)],
+            update_conflicts=True,
+            unique_fields=list(asked),
+            update_fields=["figures"],
+        )
     mean = figures["difference"]
     interval = Interval(**mean["interval"]) if mean["interval"] else None
     means = both.groupby(level=0).mean().mean()
@@ -226,7 +232,8 @@ def summary_table(found: Mapping[str, Any]) -> ReportTable:
         "In points of 100. Means and their difference are unweighted over domains, over the "
         "queries that have a value in both. Interval: 95 % of 2,000 draws of queries within each "
         "domain.",
-        "Both tests are two-sided and paired by query"
+        "Both tests are of this difference, two-sided and paired by query, each domain with the "
+        "same weight"
         + "".join(f"; {test.name}: {test.draws:,} draws" for test in tests if test.draws)
         + "".join(f"; {test.name} is undefined: {test.why}" for test in tests if test.p is None)
         + ". With many systems and measures some p will be small by chance: decide which to look "

@@ -50,13 +50,13 @@ from kit.stats.agreement import (
     krippendorff_alpha,
     percent_agreement,
 )
-from kit.stats.paired import PairedTest, randomisations
+from kit.stats.paired import PairedTest, randomisations, weighted
 from kit.stats.predicted import Stratum, corrected_mean, strata_by_grade
 from kit.stats.ratings import from_columns
 from kit.templatetags.figures import figure
 
 # Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
-_FORM: Final = 7
+_FORM: Final = 8
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,8 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
         "Means over domains, unweighted. What has no readable grade is left out and counted; "
         "beside stand the means with all of it as 0 and as best.",
         "Intervals: 2,000 draws of queries within each domain, paired for the gain over no "
-        "retrieval, 95 %. p: two-sided randomisation test of the queries' differences.",
+        "retrieval, 95 %. p: two-sided randomisation test of that gain, each domain with the same "
+        "weight.",
         *(["The practice model answers and grades by shared words: nothing of it is to be read."]
           if board.run.practice else []),
     )  # fmt: skip
@@ -267,8 +268,9 @@ def uplifts(board: Board, values: Floats) -> list[tuple[Interval, PairedTest | N
     if not tasks[0]:
         return nothing
     gains = paired_gains(*tasks, seed=SEED)
-    gaps = values - before
-    tests = randomisations([row[~np.isnan(row)] for row in gaps], seed=SEED)
+    gaps = [there - here for here, there in zip(*tasks, strict=True)]
+    rows = [[part[row][~np.isnan(part[row])] for part in gaps] for row in range(len(values))]
+    tests = randomisations([weighted(row) for row in rows], seed=SEED)
     return [
         (Interval(), None) if row == bare else (gain, test)
         for row, (gain, test) in enumerate(zip(gains, tests, strict=True))

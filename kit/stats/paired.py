@@ -1,7 +1,7 @@
 """Do two raters, runs or systems differ? Tests on what both did to the same items.
 
-scipy.stats gives McNemar's test and Student's t; it is slow to load, so that only who tests waits
-for it. Its permutation_test draws other signs: p values that are printed would change.
+scipy.stats gives McNemar's test; it is slow to load, so that only who tests waits for it. Its
+permutation_test draws other signs: p values that are printed would change.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,22 +46,42 @@ class PairedTest:
     why: str = ""
 
 
-def paired_t(differences: Floats) -> PairedTest:
-    """Student's t of the mean difference, n - 1 degrees of freedom."""
-    size, name = len(differences), "paired t"
-    mean = float(differences.mean()) if size else None
-    if size < 2 or mean is None:
-        return PairedTest(name, size, mean, None, why="fewer than two queries")
-    if np.ptp(differences) <= _EQUAL:
-        return PairedTest(name, size, mean, None, why="all differences are equal")
-    from scipy.stats import ttest_1samp
+def weighted(domains: Sequence[Floats]) -> Floats:
+    """All differences, each times n / (T n_t), for n of them, T domains and n_t in its own: their
+    mean is the unweighted mean over domains. Those of one domain stay as they are. None where a
+    domain has no difference: then there is no such mean."""
+    if not domains or not all(map(len, domains)):
+        return np.zeros(0)
+    n = sum(map(len, domains))
+    return np.concatenate([part * (n / (len(domains) * len(part))) for part in domains])
 
-    found = ttest_1samp(differences, 0.0)
-    return PairedTest(name, size, mean, float(found.pvalue), float(found.statistic))
+
+def paired_t(*domains: Floats) -> PairedTest:
+    """Student's t of the mean difference, n - 1 degrees of freedom.
+
+    Of several domains Welch's: the unweighted mean over them, its variance the sum of theirs, with
+    the degrees of freedom of Satterthwaite (1946).
+    """
+    name, gaps = "paired t", weighted(domains)
+    size = len(gaps)
+    mean = float(gaps.mean()) if size else None
+    where = " in a domain" if len(domains) > 1 else ""
+    if mean is None or min(map(len, domains)) < 2:
+        return PairedTest(name, size, mean, None, why=f"fewer than two queries{where}")
+    if all(np.ptp(part) <= _EQUAL for part in domains):
+        return PairedTest(name, size, mean, None, why=f"all differences{where} are equal")
+    from scipy.special import stdtr
+
+    left = np.array([len(part) - 1 for part in domains])
+    error = np.array([part.var(ddof=1) / len(part) for part in domains]) / len(domains) ** 2
+    freedom = error.sum() ** 2 / (error**2 / left).sum()
+    t = mean / float(np.sqrt(error.sum()))
+    return PairedTest(name, size, mean, float(2 * stdtr(freedom, -abs(t))), t)
 
 
 def randomisation(differences: Floats, *, seed: int, draws: int = 10_000) -> PairedTest:
-    """Share of random signs whose mean difference is as far from 0 (Fisher's randomisation).
+    """Share of random signs whose mean difference is as far from 0 (Fisher's randomisation); of
+    `weighted` differences, that of the unweighted mean over domains.
 
     All 2^n signs where there are no more of them than `draws`, else seeded draws, the observed
     signs counted among them: p = (1 + as far) / (1 + draws).

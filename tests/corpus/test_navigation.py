@@ -11,6 +11,7 @@ from tests.markup import one_line
 
 pytestmark = pytest.mark.django_db
 ADMIN = ["Overview", "Data", "Annotate", "Agents", "Results", "Manage"]
+ADMINS_LAST = ["Debate runs", "Leaderboard", "People"]
 
 
 @pytest.mark.parametrize(
@@ -19,26 +20,24 @@ ADMIN = ["Overview", "Data", "Annotate", "Agents", "Results", "Manage"]
         (
             ["admin"],
             ADMIN,
-            ["Status", "Queries", "Disputes", "Debate runs", "Leaderboard", "People"],
+            ["Status", "Queries", "Disputes", *ADMINS_LAST],
         ),
         (
             ["annotator"],
-            ["Overview", "Browse", "My work", "Results", "My record", "Guidelines"],
-            ["Status", "Queries", "My queue", "Leaderboard", "Feedback", "Guidelines"],
+            ["My work", "Browse", "Results", "My record"],
+            ["My queue", "Queries", "Leaderboard", "Feedback"],
         ),
         (
             ["annotator", "reviewer"],
-            ["Overview", "Data", "Annotate", "Agents", "Results", "My record", "Manage"],
-            [
-                "Status",
-                "Queries",
-                "My queue",
-                "Pools",
-                "Leaderboard",
-                "Feedback",
-                "Guidelines",
-            ],
+            ["My work", "Browse", "Results", "My record"],
+            ["My queue", "Queries", "Leaderboard", "Feedback"],
         ),
+        (
+            ["reviewer"],
+            ["My work", "Browse", "Agents", "Results"],
+            ["Disputes", "Queries", "Debate runs", "Leaderboard"],
+        ),
+        (["admin", "annotator"], ADMIN, ["Status", "Queries", "My queue", *ADMINS_LAST]),
     ],
 )
 def test_sections_by_role(roles, sections, first_pages) -> None:

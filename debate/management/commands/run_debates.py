@@ -17,15 +17,16 @@ from django.db.models import Count
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
 from debate.lara.services import budget_progress
-from debate.measures import Comparison, compare
+from debate.measures import Comparison
 from debate.models import DebateRun, DebateStatus, RunKind
-from debate.references import GOLD, PEOPLE, Reference, judged
+from debate.references import against_known_labels
 from debate.rehearings.services import rehear
 from debate.runs import from_pairs
 from debate.runs.configuration import LARA_MODES, ModelChoice, role_of
 from debate.runs.configuration import as_json as frozen
 from debate.runs.figures import figures
 from debate.runs.forecast import forecast_plan
+from debate.runs.offers import PER, offers
 from debate.runs.planning import Plan, default_pool, pairs_left, plan_run, start_planned
 from debate.runs.presets import PRESETS, preset_kind
 from debate.tasks import DEBATES
@@ -130,22 +131,19 @@ class Command(BaseCommand):
         self._report(run, as_json=options["json"])
 
     def _forecast(self, plan: Plan, *, as_json: bool) -> None:
-        found = forecast_plan(plan)
+        found, models = forecast_plan(plan), offers(plan)
         if as_json:
             budget = None if plan.budget_usd is None else str(plan.budget_usd)
-            data = found | {"config": frozen(plan.config), "budget_usd": budget}
+            data = found | {"config": frozen(plan.config), "budget_usd": budget, "models": models}
             self.stdout.write(json.dumps(data))
             return
         self.stdout.write(f"{found['pairs']} pairs, told from {found['sample']} of them")
         for name in ("calls", "input_tokens", "output_tokens", "usd", "seconds"):
-            value = found[name]
-            words = "unknown"
-            if value:
-                words = f"{value['likely']:,.2f} ({value['low']:,.2f} to {value['high']:,.2f})"
-            self.stdout.write(f"  {name.replace('_', ' '):14} {words}")
+            self.stdout.write(f"  {name.replace('_', ' '):14} {_span(found[name])}")
+        self.stdout.write("\n".join([*_work_lines(found["people"]), *map(_model_line, models)]))
 
     def _report(self, run: DebateRun, *, as_json: bool) -> None:
-        counts, known = figures(run) | _judged(run), _against_known_labels(run)
+        counts, known = figures(run) | _judged(run), against_known_labels(run)
         if as_json:
             summary = {"run": run.pk, "benchmark": run.benchmark.slug, "status": run.status}
             summary |= {"kind": run.kind, "preset": run.preset, "trial": run.is_provisional}
@@ -174,11 +172,37 @@ class Command(BaseCommand):
             sys.exit(1)
 
 
-def _against_known_labels(run: DebateRun) -> Comparison:
-    """The run's labels beside those that people gave, or else the imported gold (protocol 6.9)."""
-    truths = Reference(run.benchmark, GOLD, "").truths(run.pool)
-    truths |= Reference(run.benchmark, PEOPLE, "").truths(run.pool)
-    return compare(item for _, item in judged(run, truths))
+def _span(found: dict[str, float] | None) -> str:
+    if not found:
+        return "unknown"
+    return f"{found['likely']:,.2f} ({found['low']:,.2f} to {found['high']:,.2f})"
+
+
+_BASIS = {
+    "measured": "from {} pairs decided in the same way",
+    "published": "assumed: what was published for DREAM, 2.6 to 13 % of pairs",
+    "settings": "by the settings, unreadable answers apart",
+    "": "no pair was decided in this way yet",
+}
+
+
+def _work_lines(work: dict[str, Any]) -> Iterator[str]:
+    """What people will have to do."""
+    yield "For people" + (", once the run is adopted" if work["after_adoption"] else "")
+    yield f"  {'cases':14} {_span(work['cases'])}, {_BASIS[work['basis']].format(work['sample'])}"
+    yield f"  {'audited pairs':14} {work['audit']}"
+    yield f"  {'votes':14} {_span(work['votes'])}, {work['votes_a_case']} a case"
+    hours = work["seconds"] and {end: each / 3600 for end, each in work["seconds"].items()}
+    timed = work["votes_timed"]
+    pace = f"mean of {timed} votes" if timed else "assumed: the voting plan's"
+    yield f"  {'hours':14} {_span(hours)}, {work['seconds_a_vote']:.0f} s a vote ({pace})"
+
+
+def _model_line(each: dict[str, Any]) -> str:
+    """One of several models that could be asked."""
+    right = each["accuracy"]
+    known = f", balanced accuracy {right['value']:.4f} on {each['known']}" if right else ""
+    return f"{each['model']} at {each['endpoint']}: USD a {PER:,} pairs {_span(each['usd'])}{known}"
 
 
 def _shares(known: Comparison) -> dict[str, Proportion | Mean]:

@@ -92,7 +92,7 @@ def test_two_runs_side_by_side_with_what_each_found_alone(room) -> None:
     # Without another run there is nothing beside it, which is said.
     lone = f"{BASE}retrieval/{room.source.pk}/{room.second.pk}/beside/"
     made.lists.filter(query=room.second).delete()
-    assert "Nothing to stand beside it" in one_line(reader.get(lone))
+    assert "No run to compare it with" in one_line(reader.get(lone))
     assert reader.get(f"{BASE}retrieval/{made.pk}/{room.second.pk}/beside/").status_code == 404
 
 

@@ -114,6 +114,8 @@ def test_forecast_stores_nothing_and_stands_beside_the_budget(api, pool) -> None
     assert told["usd"]["low"] > 0
     assert (told["seconds"], told["budget_usd"], told["is_measured"]) == (None, "2.50", False)
     assert told["config"]["rounds"] == 3
+    assert (told["people"]["basis"], told["people"]["votes_a_case"]) == ("published", 3)
+    assert [each["endpoint"] for each in told["models"]] == ["default", "two"]
     unpriced = send(api, "post", "forecast/", body | {"budget_usd": None, "endpoint": "two"})[1]
     assert unpriced["usd"] is None
 

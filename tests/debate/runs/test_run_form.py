@@ -326,6 +326,16 @@ def test_unknown_price_is_said_plainly(client, pool, paid) -> None:
     assert "No price is known for every model" in text(response)
 
 
+def test_work_for_people_and_the_models_that_are_offered_are_told(client, pool, paid) -> None:
+    page = text(client.get(URL))
+    assert "Work for people" in page
+    assert "2.6 to 13 % of all pairs" in page
+    assert "A vote is assumed to take 60 s" in page
+    row = page.partition("Models offered")[2]
+    assert [words in row for words in ("llama", "qwen", "no price", "not measured")] == [True] * 4
+    assert "once the run is adopted" in text(client.post(URL, begin(client, trial="on")))
+
+
 def test_no_address_or_key_is_shown_or_taken(client, pool, paid) -> None:
     for page in (client.get(URL), client.post(URL, begin(client))):
         assert "sk-hidden" not in text(page)
@@ -335,7 +345,7 @@ def test_no_address_or_key_is_shown_or_taken(client, pool, paid) -> None:
 def test_empty_pool_is_refused_in_the_form(client, benchmark) -> None:
     response = start(client, pool=make_pool(benchmark).pk)
     assert response.status_code == 422
-    assert "holds no pairs" in text(response)
+    assert "has no pairs" in text(response)
 
 
 def test_without_pairs_the_page_leads_to_the_import(client, benchmark) -> None:

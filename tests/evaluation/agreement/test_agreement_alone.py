@@ -14,7 +14,7 @@ def test_one_label_only_says_so_instead_of_a_number():
         vote(world, world.case(), (1, 1, 1))
     shown = page(world, world.admin)
     assert "With a single category, agreement beyond chance is undefined (0/0)." in shown
-    assert "open><summary>When a low κ" in shown
+    assert "open><summary>Low κ despite" in shown
 
 
 def test_empty_page_says_what_to_do():

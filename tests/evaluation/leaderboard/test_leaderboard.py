@@ -212,6 +212,20 @@ def test_compared_means_are_of_the_kind_that_their_difference_is(ranked) -> None
     sheet = score(ranked.benchmark)
     found = leaderboard.compare(sheet, run("bm25"), run("dense"), metric="recall@10", view="expert")
     assert found["first_mean"] - found["second_mean"] == found["difference"].value == 0.375
+    # Weighted by domain (0.5, 1) becomes (.375, .75), so both tests are of .375 as well.
+    assert {test.difference for test in found["tests"]} == {0.375}
+
+
+def test_comparison_that_an_older_program_kept_is_made_anew(ranked) -> None:
+    sheet = score(ranked.benchmark)
+    asked = {"metric": "recall@10", "view": "expert"}
+    drawn = leaderboard.compare(sheet, run("bm25"), run("dense"), **asked)
+    kept = KeptComparison.objects.get()
+    old = {name: value for name, value in kept.figures.items() if name != "form"}
+    old["tests"] = [each | {"p": 0.5} for each in old["tests"]]
+    KeptComparison.objects.update(figures=old)
+    assert leaderboard.compare(sheet, run("bm25"), run("dense"), **asked) == drawn
+    assert KeptComparison.objects.get().figures == kept.figures
 
 
 def test_drill_shows_labels_aspects_and_what_is_missing(ranked) -> None:

@@ -13,7 +13,7 @@ from evaluation.metrics.run import Run
 from evaluation.metrics.scoring import case_of, value_of
 from evaluation.metrics.standings import rank_intervals, truth_of
 from kit.stats.means import bootstrap_macro
-from kit.stats.paired import paired_t, randomisation, randomisations
+from kit.stats.paired import paired_t, randomisation, randomisations, weighted
 
 DIFFERENCES = np.array([0.3, 0.1, -0.1, 0.2, 0.0, 0.4])
 MANY = np.random.default_rng(3).normal(0.02, 0.1, 200)
@@ -67,6 +67,46 @@ def test_many_columns_are_tested_as_each_alone() -> None:
     assert found == [randomisation(column, seed=9) for column in columns]
     assert [each.queries for each in found] == list(sizes)
     assert found[3].p == 1 / 10_001
+
+
+# docs/metrics.md reckons with these: by domains .2, by queries 1/6.
+DOMAINS = [np.array([0.4, 0.2]), np.array([-0.2, 0.1, 0.3, 0.2])]
+
+
+def test_domains_count_alike_in_both_tests() -> None:
+    found = randomisation(weighted(DOMAINS), seed=1)
+    assert (found.queries, found.p, found.draws) == (6, 8 / 64, 64)
+    assert randomisation(np.concatenate(DOMAINS), seed=1).p == 10 / 64
+    t = paired_t(*DOMAINS)
+    assert (t.statistic, t.p) == pytest.approx((2.7175, 0.0671), abs=1e-4)
+    assert found.difference == t.difference == pytest.approx(0.2)
+    assert found.difference == pytest.approx(bootstrap_macro(DOMAINS, seed=1).value)
+    assert weighted(DOMAINS[:1]).tolist() == DOMAINS[0].tolist()
+
+
+def test_tests_of_domains_are_those_of_every_sign_and_welchs() -> None:
+    from scipy import stats
+
+    rng = np.random.default_rng(11)
+    for sizes in ((2, 7), (3, 3, 4), (5, 2), (8,)):
+        domains = [rng.normal(0.2, 1, size) for size in sizes]
+        starts = np.cumsum(sizes)[:-1]
+        signs = [np.split(np.array(each), starts) for each in product((1, -1), repeat=sum(sizes))]
+        drawn = [np.mean([(a * b).mean() for a, b in zip(s, domains, strict=True)]) for s in signs]
+        far = np.mean(np.abs(drawn) >= abs(np.mean([each.mean() for each in domains])) - 1e-9)
+        assert randomisation(weighted(domains), seed=1).p == pytest.approx(far)
+        if len(sizes) == 2:
+            first, second = domains
+            theirs = stats.ttest_ind(first, -second, equal_var=False)
+            ours = paired_t(first, second)
+            assert (ours.statistic, ours.p) == pytest.approx((theirs.statistic, theirs.pvalue))
+
+
+def test_domain_without_queries_has_no_test_and_one_query_no_t() -> None:
+    bare = np.zeros(0)
+    assert randomisation(weighted([DOMAINS[0], bare]), seed=1).p is None
+    assert paired_t(DOMAINS[0], bare).p is None
+    assert paired_t(DOMAINS[0], np.ones(1)).why == "fewer than two queries in a domain"
 
 
 def test_bootstrap_covers_the_mean_and_repeats() -> None:
