@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from corpus.access import Access
-from corpus.models import Benchmark, CorpusVersion, Domain, RetrievalRun
+from corpus.models import Benchmark, CorpusVersion, Domain, Query, RetrievalRun
 from corpus.versions.services import stored
 from evaluation.background import failures_in_row
 from evaluation.content.reading import read_queries
@@ -78,6 +78,7 @@ def request_check(
             if_not=if_not,
             rates=rates,
             draws=draws,
+            total=Query.objects.in_benchmark(benchmark).count(),  # until its first draw
             created_by=actor,
         )
         begin(check, claimed=claimed)
