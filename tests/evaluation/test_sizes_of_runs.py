@@ -38,7 +38,9 @@ def test_of_every_kind(is_small: bool, tmp_path, settings) -> None:
     given = {"benchmark": benchmark, "actor": None}
     runs = [
         request_sheet(**given),
-        request_check(**given, metric="nDCG@10", view="refined", if_relevant=0.9, if_not=0.9, draws=1_000),
+        request_check(
+            **given, metric="nDCG@10", view="refined", if_relevant=0.9, if_not=0.9, draws=1_000
+        ),
         start_build(**given, runs=list(RetrievalRun.objects.all()), depth=10),
         computing.start(**given, method="bm25"),
         start_release(**given, version="0.1.0"),

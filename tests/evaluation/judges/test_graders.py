@@ -180,6 +180,26 @@ def test_answers_are_ranked_with_and_without_graders_of_a_family_that_answers() 
     assert judged_twice(sheets.benchmark, orders_of(sheets.benchmark)) == []
 
 
+def test_systems_that_not_every_judge_ranked_are_counted_and_named() -> None:
+    sheets = families()
+    sheets.run = RagRun.objects.create(
+        benchmark=sheets.benchmark, name="third", harness="short", config=CONFIG, endpoint="e",
+        model="mistral-1", status="done",
+    )  # fmt: skip
+    sheets.graded("qwen3-max", {sheets.source("run", "d", [1, 1]): [1, 1]})
+    (found,) = judged_twice(sheets.benchmark, orders_of(sheets.benchmark))
+    assert found.dropped == ["mistral-1, d"]
+    assert found.before.keys() == {"llama-3, b", "llama-3, c", "qwen3-32b, a"}
+    note = by_others([found]).notes[1]
+    assert note.endswith("Not every judge ranked the same systems; 1 left out: mistral-1, d.")
+    (fault,) = family_fault(sheets.benchmark)
+    assert fault.rows[0]["name"].endswith("with and without it 0.333 (1 systems left out)")
+    # Where judges have no two systems in common there is no order, and that is said, too.
+    GradeRun.objects.filter(model="gpt-5", rag_run__name="others").delete()
+    (found,) = judged_twice(sheets.benchmark, orders_of(sheets.benchmark))
+    assert (found.tau, len(found.before), len(found.dropped)) == (None, 1, 3)
+
+
 # Files.
 
 
