@@ -1,7 +1,7 @@
 """Model families that both decide and are decided on: rankings with and without their say."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -108,14 +108,16 @@ def families_table(benchmark: Benchmark) -> ReportTable:
 
 def judged_twice(benchmark: Benchmark, orders: Mapping[str, Sequence[Order]]) -> list[Twice]:
     """What judges rank, once by the mean of all of one scale and once by those of other families,
-    for each family that judges and was judged; over the systems that all of them ranked. Practice
-    models have no say."""
+    for each family that judges and was judged; over the systems that all of them ranked. A model is
+    one judge (`_by_model`). Practice models have no say."""
     shared = shared_families(benchmark)
     asked = {family_of(model) for _, model in models_in(benchmark)}
     found = []
     for what, known in orders.items():
         for scale in dict.fromkeys(each.scale for each in known if each.family in asked):
-            judges = [each for each in known if each.family in asked and each.scale == scale]
+            judges = _by_model(
+                [each for each in known if each.family in asked and each.scale == scale]
+            )
             for family in sorted({each.family for each in judges} & set(shared)):
                 others = [each for each in judges if each.family != family]
                 known_to = [set(each.means) for each in judges]
@@ -128,6 +130,25 @@ def judged_twice(benchmark: Benchmark, orders: Mapping[str, Sequence[Order]]) ->
                     mine = frozenset({family}), frozenset(related)
                     by, dropped = (len(judges), len(others)), sorted(ranked - systems)
                     found.append(Twice(of, *mine, before, after, *by, dropped=dropped))
+    return found
+
+
+def _by_model(judges: Sequence[Order]) -> list[Order]:
+    """One order a model: of replies that were read in several ways the strict reading where there
+    is one, and of several voices (prompts, sampling) the mean."""
+    voices: dict[str, dict[tuple[object, ...], dict[str, float]]] = {}
+    for each in sorted(judges, key=lambda order: order.is_lax):
+        means = voices.setdefault(each.model, {}).setdefault(each.voice, {})
+        for name, value in each.means.items():
+            means.setdefault(name, value)
+    first = {each.model: each for each in reversed(judges)}
+    found = []
+    for model, of in voices.items():
+        given: dict[str, list[float]] = {}
+        for name, value in (pair for means in of.values() for pair in means.items()):
+            given.setdefault(name, []).append(value)
+        means = {name: sum(values) / len(values) for name, values in given.items()}
+        found.append(replace(first[model], means=means))
     return found
 
 
@@ -157,7 +178,8 @@ def by_others(found: Sequence[Twice]) -> ReportTable:
         for each in found
     )
     notes = (
-        "With: the mean of all judges. Without: that of judges of other families, none where all "
+        "With: the mean of all judges; a model counts once, however often it was asked and its "
+        "replies are read. Without: that of judges of other families, none where all "
         "are of this one: let a judge of another family judge the same. Systems that share it are "
         "named by yes.",
         *told,
