@@ -426,7 +426,7 @@ def test_cards_are_printed_and_downloaded(world) -> None:
     call_command("judge_card", "garden", stdout=out)
     title, *rows = out.getvalue().splitlines()
     assert title.startswith("# Debate: m-1, prompt")
-    assert next(csv.reader(rows))[0] == "figure"
+    assert next(csv.reader(rows))[0] == "Figure"
     call_command("judge_card", "garden", json=True, stdout=(told := io.StringIO()))
     (table,) = json.loads(told.getvalue())
     admin = signed_in(world.admin)
