@@ -61,4 +61,4 @@ def machine_gold_in(
         and supported[of := (query_of[pair[0]], pair[1])] == 1
         and of not in out
     }
-    return dict(sorted(kept.items(), key=lambda row: row[1]))
+    return dict(sorted(kept.items(), key=lambda row: (row[1], row[0])))

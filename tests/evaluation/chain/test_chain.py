@@ -591,8 +591,10 @@ def test_a_chain_measures_runs_from_before_it_and_machine_gold(benchmark, tmp_pa
         "systems = [{ method = 'bm25', name = 'other', k1 = 0.1 }]\n"
         "[[step]]\ndo = 'review'\nshare = 0.0\n"
     )
-    told = run("garden", str(plan))
-    assert told["status"] == "done"
+    out = StringIO()
+    call_command("chain", "garden", str(plan), stdout=out)
+    assert f"({first.name})" in out.getvalue()
+    assert "is done" in out.getvalue()
     one, two, three = benchmark.chains.get().steps.all()
     assert (one.figures["runs"], two.figures["runs"]) == ([first.name], ["other"])
     assert two.figures["by_run"].keys() == {first.name, "other"} == three.figures["by_run"].keys()
