@@ -15,7 +15,7 @@ from corpus.models import (
 from corpus.pages import fetching
 from corpus.pools import builds as pool_builds
 from corpus.reranking import publish as reranking
-from corpus.texts.indexing import run_index
+from corpus.texts.indexing import take_turn
 from corpus.wordings import publish as wordings
 from kit.runs.driving import Drive
 from kit.runs.sharing import Share
@@ -26,7 +26,7 @@ def index_passages(run_id: int) -> None:
     """Index passages for search; delivered twice, the second finds it claimed."""
     run = PassageIndexRun.objects.filter(pk=run_id).first()
     if run is not None and run.claim():
-        run_index(run)
+        take_turn(run)
 
 
 @shared_task(name=PageFetch.task_name)

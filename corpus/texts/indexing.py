@@ -97,6 +97,21 @@ def forget_texts(benchmark: Benchmark) -> None:
         textindex.remove(version, last)
 
 
+def take_turn(run: PassageIndexRun) -> None:
+    """Index a claimed run for a worker; counted now, a long one goes back first, to be weighed by
+    its size: it may hold the thread that is kept for small ones."""
+    try:
+        if not run.total:
+            run.beat(total=count_passages(run.version))
+            if not run.claimant.is_small:
+                run.release()
+                return
+    except LostLease:
+        logger.info("%s was stopped or taken over", run)
+        return
+    run_index(run)
+
+
 def run_index(run: PassageIndexRun) -> None:
     """Index what is left of a claimed run and end it, whatever happens.
 

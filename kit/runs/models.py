@@ -193,7 +193,7 @@ class TrackedRun(models.Model):
         scope = self.scope.partition("#")[0]  # of what stands apart in the record, too
         said = getattr(self, "priority", None)
         weight = self.weigh(said, self.total, priorities().get(scope))
-        is_small = self.total_tells and 0 < self.total <= turns.SMALL
+        is_small = self.total_tells and self.total <= turns.SMALL
         return turns.Claimant((self.task_name, self.pk), scope, weight, is_small)
 
     @property

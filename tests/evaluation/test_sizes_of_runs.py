@@ -6,6 +6,8 @@ from corpus.benchmarks.overview import count_passages
 from corpus.computing import services as computing
 from corpus.models import CorpusVersion, Query, RetrievalRun
 from corpus.pools.builds import start_build
+from corpus.tasks import index_passages
+from corpus.texts.indexing import request_index
 from evaluation.leaderboard.noise import request_check
 from evaluation.releases.services import start_release
 from evaluation.scores.sheets import request_sheet
@@ -49,3 +51,20 @@ def test_of_every_kind(is_small: bool, tmp_path, settings) -> None:
     assert {type(each).__name__: each.claimant.is_small for each in runs} == {
         type(each).__name__: is_small for each in runs
     }
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("passages", [3, SMALL + 1])
+def test_an_index_that_turns_out_long_goes_back_into_the_queue_once(passages: int) -> None:
+    benchmark = make_benchmark()
+    for n in range(passages):
+        make_passage(benchmark, f"p{n}")
+    run = request_index(CorpusVersion.objects.get())
+    assert run.claimant.is_small  # as far as anybody knows
+    index_passages(run.pk)
+    run.refresh_from_db()
+    is_long = passages > SMALL
+    assert (run.status, run.total) == ("queued" if is_long else "done", passages)
+    index_passages(run.pk)
+    run.refresh_from_db()
+    assert (run.status, run.done, run.claimant.is_small) == ("done", passages, not is_long)
