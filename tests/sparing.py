@@ -1,4 +1,8 @@
-"""`--database-only`: leave out what says the same on every database.
+"""What is left out where: cases beyond the few of `make test`, and on PostgreSQL what it cannot change.
+
+`few(n)`: of a test's cases the first n (one, where no number is given) are quick, the others slow.
+
+`--database-only`: leave out what says the same on every database.
 
 A test without a database fixture, mark or class cannot reach one: pytest-django forbids it. Those
 of modules that start processes stay, because a process opens a database by itself; and those that
@@ -6,6 +10,7 @@ of modules that start processes stay, because a process opens a database by itse
 longest begins first.
 """
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -16,12 +21,25 @@ _SPARED = "spared_tests"
 # Their tests take longest and begin first: begun last, one process would end long after the others.
 _LONGEST = {"test_blind_walk.py", "test_starting.py", "test_embedded.py", "test_said.py"}
 _COUNT = pytest.StashKey[int]()
+_CASES = pytest.StashKey[Counter[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--database-only", action="store_true", help="leave out what needs no database"
     )
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Cases are collected in their order, and each marks itself."""
+    few = item.get_closest_marker("few")
+    if few is None or item.parent is None or item.get_closest_marker("slow"):
+        return
+    seen = item.parent.stash.setdefault(_CASES, Counter())
+    name = getattr(item, "originalname", item.name)
+    seen[name] += 1
+    if seen[name] > (few.args or (1,))[0]:
+        item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -46,6 +46,7 @@ def test_what_the_function_makes_comes_back_and_it_sees_no_key(monkeypatch) -> N
     assert "OPENAI_API_KEY" not in made["sees"]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("name", "what"),
     [

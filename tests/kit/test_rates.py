@@ -141,6 +141,7 @@ def test_a_statement_of_a_page_is_stopped(settings) -> None:
     assert asked("POST", bounded).content == b"2000000"
 
 
+@pytest.mark.few
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("url", ["/api/benchmarks/", "/"])
 def test_who_asks_for_too_much_is_told_to_narrow_it(browser, settings, monkeypatch, url) -> None:

@@ -105,6 +105,7 @@ def test_agreement_over_time_with_an_interval() -> None:
     assert (march[0].value, march[2].value, march[5].value) == ("2026-03", 0.0, 0.75)
 
 
+@pytest.mark.slow
 def test_what_is_missing_does_not_tell_a_check() -> None:
     """Every case of an accepted batch is closed; still no item is known to be the check."""
     world = make_batch_world(cases=9)

@@ -186,6 +186,7 @@ def test_the_screen_scores_corrects_and_goes_on(room) -> None:
     assert "Score a4" in late.content.decode()
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("change", "named"),
     [

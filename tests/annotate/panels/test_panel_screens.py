@@ -71,6 +71,7 @@ def test_a_wrong_number_is_named_and_what_was_typed_stays(world):
     assert "id_per_domain_error" in text(answer)
 
 
+@pytest.mark.slow
 def test_the_gate_leads_through_practice_to_the_first_item(world):
     panel = make_panel(world)
     client = signed_in(world.voters[3])
@@ -89,6 +90,7 @@ def test_the_gate_leads_through_practice_to_the_first_item(world):
     assert "Moths near a bulb" in page
 
 
+@pytest.mark.slow
 def test_an_item_shows_both_reasons_in_an_order_of_its_own(world, panel):
     orders = set()
     for item in panel.items.all():
@@ -158,6 +160,7 @@ def seen_after(world, panel, person, act):
     return in_a_world(look)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "label"),
     [

@@ -68,12 +68,14 @@ def test_pasted_text_leads_to_its_page(client, query) -> None:
     assert "Second line about lamps." in page
 
 
+@pytest.mark.slow
 def test_what_cannot_be_kept_comes_back_as_it_was(client, query) -> None:
     answer = client.post(url("collect-text", query), {"text": "  \n ", "title": "My title"})
     assert answer.status_code == 422
     assert "My title" in one_line(answer)
 
 
+@pytest.mark.slow
 def test_the_text_on_the_page_is_the_document_to_the_last_blank(client, query, expert) -> None:
     page = upload(client, query, PAGE)
     answer = client.get(url("collect-page", query, page.pk))
@@ -117,6 +119,7 @@ def test_a_refused_piece_says_why_and_cuts_nothing(
     assert not GoldPassage.objects.exists()
 
 
+@pytest.mark.slow
 def test_lines_that_were_left_out_stay_out_unless_wanted(client, query, aspect) -> None:
     page = upload(client, query, PAGE)
     sent = {"start": 0, "end": len(page.document.text), "aspect": aspect.pk}
@@ -174,6 +177,7 @@ def upload(client, query, text: str):
     return page
 
 
+@pytest.mark.slow
 def test_the_structure_of_the_page_leads_into_its_text(client, query) -> None:
     headed = PAGE.replace("<body>", "<body><h1>Lamps and moths</h1>", 1)
     page = upload(client, query, headed)

@@ -246,6 +246,7 @@ NOTICE = "This report was written by a reader of ours who wants to be told of ev
 NOTICE += " seen in a garden of the valley between the first frost and the last day of May."
 
 
+@pytest.mark.slow
 def test_the_same_words_are_asked_about_once_and_few_words_never(benchmark, settings) -> None:
     admin = make_member(benchmark, "admin", "admin")
     query = make_query(benchmark, "10")

@@ -147,6 +147,7 @@ def test_another_prompt_model_or_temperature_is_paid_for_again(settings, monkeyp
         assert run.figures["digest"] == first.figures["digest"]
 
 
+@pytest.mark.slow
 def test_the_reasoning_effort_is_sent_where_it_is_set(settings) -> None:
     benchmark = make_corpus()
     with cleaner(settings, lambda role, text: text) as server:

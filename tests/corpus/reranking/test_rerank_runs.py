@@ -56,6 +56,7 @@ def test_a_domain_of_bright_is_asked_by_the_rule_of_its_family(room) -> None:
     assert prompts
 
 
+@pytest.mark.slow
 def test_methods_differ_and_repeats_leave_their_spread(room) -> None:
     orders = {}
     for method in ("pointwise", "listwise", "groupwise", "endpoint"):
@@ -133,6 +134,7 @@ def test_what_cannot_be_read_is_asked_once_more_and_then_stands_where_it_was(
     assert room.order(found.run) == room.order(room.source)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("method", "strict", "reference", "repeats"),
     [
@@ -164,6 +166,7 @@ def test_reference_draws_as_published_and_whoever_says_otherwise_as_said(
                 assert run.config["repeats"] == repeats["parser" in options]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("method", "reply", "why"),
     [
@@ -185,6 +188,7 @@ def test_a_model_that_tells_no_pairs_apart_ends_the_run_before_passages_are_paid
         assert driven(room.start(method, endpoints.for_role("judge"))).status == "done"
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("method", "tried"), [("pointwise", 20), ("listwise", 10),
                                                ("groupwise", 10)])  # fmt: skip
 def test_pairs_are_tried_once_and_forecast(room, settings, method, tried) -> None:

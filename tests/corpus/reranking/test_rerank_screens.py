@@ -20,6 +20,7 @@ def member(room: Room, *roles: str) -> Client:
     return client
 
 
+@pytest.mark.slow
 def test_a_reranking_is_set_up_beside_its_forecast_and_watched(room, settings) -> None:
     admin = member(room, "admin")
     with serve() as url:

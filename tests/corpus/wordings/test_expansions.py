@@ -107,6 +107,7 @@ def test_what_nobody_can_use_is_asked_once_more_and_the_query_stays(room, settin
         assert len(stub.asked) == 2 * 4
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("last", "texts"), [("stop", ["Soil, straw."]), ("length", [])])
 def test_calls_that_were_refused_or_cut_off_stand_among_those_of_the_round(
     room, settings, last, texts

@@ -119,6 +119,7 @@ BATCHES = [{"batch": 1}, {"batch": 4}, {"mode": "at_once"}]
 VARIANTS = [{}, {"variant": "lara_logistic"}, {"smooth": True}]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("options", "more"),
     [

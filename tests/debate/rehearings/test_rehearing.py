@@ -154,6 +154,7 @@ def test_the_table_tells_what_changed_and_how_often_people_were_right(run) -> No
     assert values["Agents are right where they agree now"] == (0, 1)
 
 
+@pytest.mark.slow
 def test_a_single_vote_is_chosen_to_be_heard(run, benchmark, capsys) -> None:
     case, url = EscalationCase.objects.get(), f"/api/b/demo/debate-runs/{run.pk}/"
     admin = signed_in(make_member(benchmark, "admin", "admin"))

@@ -148,6 +148,7 @@ def test_settings_that_changed_since_the_forecast_are_forecast_again(client, poo
     assert not DebateRun.objects.exists()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -219,6 +220,7 @@ def test_everything_of_a_debate_can_be_set(client, pool, paid) -> None:
 FEW = ("dream", "human-only", "lara@25", "agents-2+2", "rounds-1+adjudicator")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name in FEW else pytest.mark.slow) for name in PRESETS]
 )

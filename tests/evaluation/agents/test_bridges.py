@@ -98,6 +98,7 @@ def bridged(judge: JudgeRun, **options) -> JudgeRun:
     return run
 
 
+@pytest.mark.slow
 def test_a_bridge_asks_the_other_judge_about_drawn_answers_and_the_board_shows_it(place) -> None:
     run = place.run(rounds=3)
     judge = judged(place, run)
@@ -143,6 +144,7 @@ def test_a_bridge_asks_the_other_judge_about_drawn_answers_and_the_board_shows_i
     assert client.get(room.url("agents/")).content.decode().count("likert_pair") == 1  # the form's
 
 
+@pytest.mark.slow
 def test_without_a_bridge_the_board_says_that_judges_cannot_be_set_side_by_side(place) -> None:
     one, other = place.run(rounds=1), place.run(rounds=1)
     judge = judged(place, one)

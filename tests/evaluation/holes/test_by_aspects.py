@@ -131,6 +131,7 @@ def test_a_list_under_machine_gold_says_who_gave_it(garden) -> None:
     assert "machine gold: debate" in reader.get(f"{page}?view=machine").content.decode()
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("why", ["refused", "several", "assigned", "excluded"])
 def test_what_conflicts_is_no_machine_gold_and_the_view_is_the_experts(garden, why: str) -> None:
     first, second = Aspect.objects.order_by("k")
@@ -165,6 +166,7 @@ def test_what_a_debate_on_aspects_found_is_an_effect_of_its_step(garden) -> None
     assert measured(sheet, {"systems": [own]})["new_aspect@10"] == pytest.approx(0.75)
 
 
+@pytest.mark.slow
 def test_a_sheet_tells_that_labels_of_the_practice_model_count(garden) -> None:
     admin = signed_in(make_member(garden, "boss", "admin"))
     page, words = f"/b/{garden.slug}/leaderboard/", "Labels of the practice model count"
@@ -296,6 +298,7 @@ def test_the_practice_model_tells_no_chances(garden) -> None:
     assert chances(garden)[0] == 0.5
 
 
+@pytest.mark.slow
 def test_they_become_a_pool_by_page_api_and_command(garden, capsys) -> None:
     proposed(garden, ("wide", 1), ("far", 2))
     admin = signed_in(make_member(garden, "admin", "admin"))

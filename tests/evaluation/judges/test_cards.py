@@ -344,6 +344,7 @@ def test_grades_of_another_harness_or_depth_are_ranked_apart() -> None:
 # Files, command, screen, API.
 
 
+@pytest.mark.slow
 def test_a_leaderboard_goes_out_and_comes_in_beside_itself(place) -> None:
     for name in ("one", "two", "three"):
         run = place.run()

@@ -110,6 +110,7 @@ def test_what_is_no_measure_and_no_profile_is_refused(ranked, asked, field) -> N
     assert not ScoreSheet.objects.exists()
 
 
+@pytest.mark.slow
 def test_the_page_offers_to_compute_what_it_lacks(admin, ranked) -> None:
     score(ranked.benchmark)
     url = reverse("leaderboard", args=["garden"])

@@ -60,6 +60,7 @@ def run(name: str) -> RetrievalRun:
     return RetrievalRun.objects.get(name=name)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("view", list(GoldView))
 def test_sheet_holds_what_scoring_gives(ranked, view) -> None:
     sheet = score(ranked.benchmark)
@@ -170,6 +171,7 @@ def test_a_page_does_not_ask_again_by_itself_what_failed(admin, ranked) -> None:
         assert "load delay" not in shown
 
 
+@pytest.mark.slow
 def test_what_was_drawn_of_two_systems_goes_with_the_sheet(ranked, monkeypatch) -> None:
     sheet = score(ranked.benchmark)
     asked = {"metric": "recall@10", "view": "expert"}
@@ -372,6 +374,7 @@ PAGES = (
 )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "kwargs"), PAGES)
 def test_pages_answer_before_and_after_scoring(admin, ranked, name, kwargs) -> None:
     url = reverse(name, kwargs={"slug": "garden", **kwargs})
@@ -395,6 +398,7 @@ def test_leaderboard_page_shows_ranks_moves_and_csv(admin, ranked) -> None:
     assert "have changed since" in one_line(admin.get("/b/garden/leaderboard/"))
 
 
+@pytest.mark.slow
 def test_drill_down_by_page(admin, ranked) -> None:
     score(ranked.benchmark)
     bm25, dense = run("bm25"), run("dense")

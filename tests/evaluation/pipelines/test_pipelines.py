@@ -80,6 +80,7 @@ def test_v2_runs_all_its_steps_each_a_run_of_its_own(room, capsys) -> None:
     )
 
 
+@pytest.mark.slow
 def test_v3_repeats_its_groups_as_often_as_is_asked(room, capsys) -> None:
     call_command("pipeline", "ranked", preset="v3", profile="reference")
     with endpoints.practice_if_unconfigured("judge") as known:
@@ -93,6 +94,7 @@ def test_v3_repeats_its_groups_as_often_as_is_asked(room, capsys) -> None:
     assert calls[1] - calls[0] == 2  # one more for each query
 
 
+@pytest.mark.slow
 def test_ways_say_what_was_done_to_whose_lists(room) -> None:
     dense(room)
     with endpoints.practice_if_unconfigured("judge"):
@@ -137,6 +139,7 @@ def test_the_grid_holds_the_means_of_the_leaderboard(room) -> None:
     assert gain == pytest.approx(value - means["BM25"])
 
 
+@pytest.mark.slow
 def test_ours_stands_beside_printed_means_by_the_names_that_papers_have(settings, tmp_path) -> None:
     """Twelve sets of the printed sizes, one query of each with a text. The folder of BRIGHT is
     called gpt4, the pipeline's source after the pipeline."""

@@ -58,6 +58,7 @@ def test_long_answers_are_scored_against_the_reference(place) -> None:
     assert row.value > 50
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("script", "first", "then", "asked"),
     [

@@ -146,6 +146,7 @@ def test_programs_that_ran_leave_a_release_that_verifies(moths, tmp_path) -> Non
     assert (found.file, found.why) == ("tools/irds.py", "its checksum is another")
 
 
+@pytest.mark.slow
 def test_ir_datasets_reads_every_split(moths, tmp_path, monkeypatch) -> None:
     pytest.importorskip("ir_datasets")
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))

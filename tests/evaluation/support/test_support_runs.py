@@ -130,6 +130,7 @@ def test_passages_without_a_text_are_not_judged(place) -> None:
     assert (run.total, row["not judged"], row["precision"]) == (3, 1, 1.0)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("script", "first", "then", "asked"),
     [

@@ -174,6 +174,7 @@ def test_agents_answers_are_split_by_round_and_what_they_cite_is_found(tmp_path,
     assert row_of(of)["unknown"] == 1
 
 
+@pytest.mark.slow
 def test_an_admin_sets_up_judges_draws_and_closes_on_the_screens(place, settings) -> None:
     client, url = signed_in(place.room.admin), place.room.url
     assert "No answers yet" in client.get(url("support/")).content.decode()

@@ -99,6 +99,7 @@ def test_what_is_left_out_is_said_beside_it(room, settings) -> None:
     assert [each.data["material"] for each in read] == ["training data"]
 
 
+@pytest.mark.slow
 def test_members_who_vote_or_only_annotate_see_nothing(room, settings) -> None:
     with writing(settings):
         run = driven(start(room))
