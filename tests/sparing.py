@@ -1,4 +1,4 @@
-"""What is left out where: cases beyond the few of `make test`, and on PostgreSQL what it cannot change.
+"""What is left out: cases beyond the few of `make test`, and what no database changes.
 
 `few(n)`: of a test's cases the first n (one, where no number is given) are quick, the others slow.
 

@@ -204,6 +204,7 @@ def test_labels_of_a_panel_are_no_votes_of_a_voter() -> None:
     }
 
 
+@pytest.mark.slow
 def test_admins_see_the_page_and_send_from_it() -> None:
     world = make_world()
     decided(world, 0, 1, 1)

@@ -159,6 +159,7 @@ def test_objection_goes_to_a_third_person(desk):
     assert Aspect.objects.get(pk=heavy.pk).weight == 3
 
 
+@pytest.mark.slow
 def test_refusals_are_said_and_change_nothing(desk):
     base = take(desk)
     score(desk, base)

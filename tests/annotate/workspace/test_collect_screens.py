@@ -87,6 +87,7 @@ def test_the_text_on_the_page_is_the_document_to_the_last_blank(client, query, e
     assert not hidden & set(ARTICLE)
 
 
+@pytest.mark.slow
 def test_a_piece_is_cut_and_taken_back(client, query, page, aspect) -> None:
     where = url("segment-add", query, page.pk)
     answer = client.post(where, {"start": 0, "end": 23, "aspect": aspect.pk}, headers=HX)
@@ -203,6 +204,7 @@ def test_a_piece_moves_to_another_aspect(client, query, page, aspect) -> None:
     assert "is gone" in one_line(client.post(where, {"aspect": 0}, headers=HX))
 
 
+@pytest.mark.slow
 def test_a_piece_is_cut_anew_in_its_place(client, query, page, aspect) -> None:
     where = url("segment-add", query, page.pk)
     client.post(where, {"start": 0, "end": 10, "aspect": aspect.pk}, headers=HX)

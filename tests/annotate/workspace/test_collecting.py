@@ -103,6 +103,7 @@ def worked(run: PageFetch) -> PageFetch:
     return run
 
 
+@pytest.mark.slow
 def test_uploaded_html_keeps_what_was_dropped(query, expert) -> None:
     page = uploaded(query, expert, "moths.html", PAGE.encode()).page
     text = page.document.text
@@ -255,6 +256,7 @@ def test_cutting_anew_leaves_one_gold_and_can_be_undone(query, page, aspect, exp
     assert [g.passage for g in GoldPassage.objects.standing()] == [old.passage]
 
 
+@pytest.mark.slow
 def test_dropped_lines_can_be_left_out(query, expert) -> None:
     page = uploaded(query, expert, "moths.html", PAGE.encode()).page
     whole = collecting.main_text_of(page, 0, len(page.document.text))

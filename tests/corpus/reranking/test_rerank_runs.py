@@ -105,6 +105,7 @@ def test_depth_and_length_of_documents_are_counted(room) -> None:
     assert "gone" not in room.order(found.run)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_asked_once_more_and_then_stands_where_it_was(
     room, settings
 ) -> None:
@@ -210,6 +211,7 @@ def test_pairs_are_tried_once_and_forecast(room, settings, method, tried) -> Non
     assert told[1]["input_tokens"] > told[0]["input_tokens"]
 
 
+@pytest.mark.slow
 def test_failed_queries_alone_are_tried_again_or_kept(room, settings) -> None:
     good = "```json\n[1]\n```"
     with answering(settings, good, status(400), good) as stub:

@@ -118,6 +118,7 @@ def test_refusals_are_told_in_the_servers_words(room, settings, tmp_path, wire) 
     }
 
 
+@pytest.mark.slow
 def test_a_wrong_key_ends_the_run_before_anything_is_asked(room, settings, tmp_path) -> None:
     with serving(settings, tmp_path, "jina", api_key="sk-wrong") as server:
         found = ran(room)

@@ -203,6 +203,7 @@ def test_discarded_pairs_are_audited_blind(client, sieve, admin) -> None:
         draw_audit(run=sieve, size=10, seed=1, actor=admin)
 
 
+@pytest.mark.slow
 def test_filters_pool_is_made_by_a_button_and_shown_as_candidates(client, sieve, endpoint) -> None:
     assert "Keep as a pool" in text(client.get(url("debate-run-adoption", sieve)))
     response = client.post(url("debate-run-keep", sieve), {"name": "kept"})

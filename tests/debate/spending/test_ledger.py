@@ -314,6 +314,7 @@ def test_calls_are_filtered_by_run_role_model_state_and_day(run: DebateRun) -> N
     assert client.get("/api/b/mine/spending/?by=moon").status_code == 400
 
 
+@pytest.mark.slow
 def test_sums_are_read_again_only_where_a_call_was_begun_or_settled(run: DebateRun) -> None:
     call_of(run, 1, usd="0.25")
     open_one = call_of(run, 2, status="intent", text=None, bound_usd="0.0625")

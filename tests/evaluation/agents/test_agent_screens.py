@@ -98,6 +98,7 @@ def test_the_board_the_trace_and_the_api_tell_one_story(settings, tmp_path) -> N
     assert "Judge its answers" in client.get(f"{base}agents/{free.pk}/").content.decode()
 
 
+@pytest.mark.slow
 def test_a_run_is_set_up_forecast_and_judged_on_the_screen(settings, tmp_path) -> None:
     place = make_place(settings, tmp_path)
     client, base = signed_in(place), place.room.url("")
@@ -136,6 +137,7 @@ def test_a_run_is_set_up_forecast_and_judged_on_the_screen(settings, tmp_path) -
     assert run.status == "paused"
 
 
+@pytest.mark.slow
 def test_failed_verdicts_are_left_out_and_the_bounds_are_told(settings, tmp_path) -> None:
     place = make_place(settings, tmp_path)
     run = place.run(rounds=1)

@@ -165,6 +165,7 @@ def test_without_a_bridge_the_board_says_that_judges_cannot_be_set_side_by_side(
     assert (row[1].value, row[-1].value) == (2, "bridged")
 
 
+@pytest.mark.slow
 def test_a_bridge_to_the_judge_itself_or_from_a_trial_is_refused(place) -> None:
     judge = judged(place, place.run(rounds=1))
     with pytest.raises(Refused, match="the judge itself"):
@@ -187,6 +188,7 @@ def test_a_bridge_to_the_judge_itself_or_from_a_trial_is_refused(place) -> None:
     assert JudgeRun.objects.filter(bridge_from__isnull=False).count() == 0
 
 
+@pytest.mark.slow
 def test_the_screen_the_api_and_the_command_ask_for_a_bridge(place) -> None:
     judge = judged(place, place.run(rounds=1))
     room = place.room

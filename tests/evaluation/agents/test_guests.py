@@ -235,6 +235,7 @@ def test_a_token_opens_its_own_query_and_nothing_of_what_is_gold(place, url) -> 
     assert AgentItem.objects.filter(token_hash=digest(guest.token)).exists()
 
 
+@pytest.mark.slow
 def test_new_tokens_end_old_ones_and_revoked_ones_open_nothing(place, url) -> None:
     run = opened(place)
     old, new = (let_in(run, url)["7"] for _ in range(2))
@@ -377,6 +378,7 @@ def test_queries_that_were_never_answered_are_counted_as_such(place, url) -> Non
         assert run.status == "done"
 
 
+@pytest.mark.slow
 def test_an_agent_that_stops_early_hands_in_what_is_left(place, url) -> None:
     with guests_of(place, url, rounds=3) as (run, guest, _):
         guest.search(LIGHT)
@@ -390,6 +392,7 @@ def test_an_agent_that_stops_early_hands_in_what_is_left(place, url) -> None:
     assert len(figures_of(run, None).by_round) == 3
 
 
+@pytest.mark.slow
 def test_admins_alone_open_runs_and_have_tokens(place, url) -> None:
     room, run = place.room, opened(place)
     tokens_before = let_in(run, url)

@@ -159,6 +159,7 @@ def test_unscorable_says_why(garden) -> None:
     assert (sheet.status, "nothing to score" in sheet.error) == ("failed", True)
 
 
+@pytest.mark.slow
 def test_a_page_does_not_ask_again_by_itself_what_failed(admin, ranked) -> None:
     score(ranked.benchmark)
     label(ranked.query, ranked.passages["b3"], 1, Source.HUMAN)
@@ -188,6 +189,7 @@ def test_what_was_drawn_of_two_systems_goes_with_the_sheet(ranked, monkeypatch) 
     assert KeptComparison.objects.count() == 0
 
 
+@pytest.mark.slow
 def test_compare_is_paired_and_counts_who_wins(ranked) -> None:
     sheet = score(ranked.benchmark)
     found = leaderboard.compare(sheet, run("bm25"), run("dense"), metric="recall@10", view="expert")
@@ -218,6 +220,7 @@ def test_compared_means_are_of_the_kind_that_their_difference_is(ranked) -> None
     assert {test.difference for test in found["tests"]} == {0.375}
 
 
+@pytest.mark.slow
 def test_comparison_that_an_older_program_kept_is_made_anew(ranked) -> None:
     sheet = score(ranked.benchmark)
     asked = {"metric": "recall@10", "view": "expert"}
@@ -504,6 +507,7 @@ def test_growth_begins_with_what_the_first_system_contributes(ranked) -> None:
     assert second[place] == found["found"]["marginal"]["recall@10"][1]
 
 
+@pytest.mark.slow
 def test_api_gives_the_same(admin, ranked) -> None:
     sheet = score(ranked.benchmark)
     board = leaderboard.leaderboard_of(sheet, metric="MRR", view="base")

@@ -105,6 +105,7 @@ def test_the_api_does_what_the_screens_do(room, admin, settings) -> None:
     assert admin.get(there).json()["count"] == 1
 
 
+@pytest.mark.slow
 def test_a_reranking_has_its_retriever_and_oracle_on_its_page_in_the_api_and_as_csv(
     room, admin
 ) -> None:

@@ -116,6 +116,7 @@ def test_ways_say_what_was_done_to_whose_lists(room) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_grid_holds_the_means_of_the_leaderboard(room) -> None:
     with endpoints.practice_if_unconfigured("judge"):
         carried(start(room, "v1"))
@@ -229,6 +230,7 @@ def test_oracle_and_retriever_alone_stand_beside_every_reranking(
     assert grid.reranked_table(sheet).rows[0][5].value is None
 
 
+@pytest.mark.slow
 def test_a_step_that_fails_pauses_the_pipeline_until_it_is_resumed(room, settings) -> None:
     script = (status(400), status(400), "Soil.", "Soil.", "Relevance score: 7.")
     with answering(settings, *script):
@@ -260,6 +262,7 @@ def test_pausing_and_cancelling_take_the_step_along(room) -> None:
         assert (run.status, child.status) == ("cancelled", "cancelled")
 
 
+@pytest.mark.slow
 def test_a_step_that_another_worker_did_is_taken_over(room) -> None:
     with endpoints.practice_if_unconfigured("judge"):
         run = start(room, "v1")
@@ -274,6 +277,7 @@ def test_a_step_that_another_worker_did_is_taken_over(room) -> None:
     assert ExpansionRun.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_the_budget_is_for_all_steps(room, settings) -> None:
     with endpoints.practice_if_unconfigured("judge"):
         run = carried(start(room, "v1", budget_usd=Decimal("2.50")))

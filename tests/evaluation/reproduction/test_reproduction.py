@@ -283,6 +283,7 @@ def reader() -> Client:
     return client
 
 
+@pytest.mark.slow
 def test_the_page_shows_and_filters_badges(reader) -> None:
     url = reverse("published-tables", args=["mine"])
     page = reader.get(url).content.decode()
