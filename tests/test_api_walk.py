@@ -263,7 +263,6 @@ def test_every_operation_of_the_schema_is_walked(walker: Walker) -> None:
     assert walked == said
 
 
-@pytest.mark.sample
 @pytest.mark.django_db
 def test_some_answers_are_what_the_schema_says(walker: Walker) -> None:
     walker.walk(ROWS[::8], lambda row, role: 2 * (role in row.allowed[-1:]))
