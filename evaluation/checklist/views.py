@@ -168,7 +168,7 @@ def _checks(benchmark: Benchmark, url: str, bank: str) -> Step:
         why = "Nobody has said which checks people’s labels pass."
         return Step("Checks of labels", "Not chosen yet", url, 0, 0, "Choose checks", url, why)
     names = {"exam": "exam", "batches": "attention checks", "consent": "consent", "audit": "audit"}
-    found = ", ".join(names[name] for name, is_on in chosen.items() if is_on) or "none"
+    found = ", ".join(names[name] for name, is_on in chosen.items() if is_on) or "All turned off"
     if chosen["exam"] and (short := domains_without_exam(benchmark)):
         why = f"Nobody can vote in {', '.join(short)} before its exam has questions."
         return Step("Checks of labels", found, url, 0, 1, "Add exam questions", bank, why)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from django.apps import apps
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect
 
 from kit.runs.models import OVER, TrackedRun
 from tests import migrated
@@ -40,6 +40,14 @@ def chromium() -> dict:
     if found is None:
         pytest.fail("Chromium is missing: apt-get install chromium-headless-shell")
     return {"executable_path": found, "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loop_before_connections(playwright: Playwright) -> None:
+    """Playwright's event loop runs before Django opens a connection: with it, it has another one.
+
+    A module's rows that were made before (`undone_database`) would lock the database for its tests.
+    """
 
 
 @pytest.fixture(scope="session")

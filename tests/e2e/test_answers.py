@@ -58,6 +58,8 @@ def test_answers_are_written_generated_and_compared_by_keyboard(enter, axe) -> N
     assert axe(admin) == []
     admin.goto(f"{HOME}answers/runs/new/")
     expect(admin.get_by_text("Tokens in")).to_be_visible()
+    admin.get_by_label("Also those that a model has answered").check()  # as it has in the demo
+    expect(admin.get_by_text("No query is ready for an answer.")).to_be_hidden()
     shoot(admin, "run-new")
     assert axe(admin) == []
     admin.get_by_role("button", name="Start writing").click()

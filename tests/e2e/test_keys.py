@@ -19,7 +19,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request, Route, expect
 
-from annotate.models import EscalationCase
+from annotate.models import EscalationCase, ReferenceAnswer
 from tests.bench.server import Assay
 from tests.e2e.test_markup import watched  # noqa: F401  (a fixture)
 from tests.routes.world import address
@@ -424,11 +424,18 @@ def test_every_work_screen_has_a_row_of_its_keys(everything: SimpleNamespace) ->
 
 @pytest.fixture
 def waiting(everything: SimpleNamespace) -> SimpleNamespace:  # noqa: F811
-    """One of everything, and a case that voters left undecided."""
+    """One of everything, a case that voters left undecided and two answers to rate."""
     case = EscalationCase.objects.get(pk=everything.undecided.case_id)
     case.pk, case.public_id, case.kind, case.origin = None, uuid4(), "dispute", "debate:2"
     case.save()
     everything.left_open = f"majority-{case.public_id}"
+    answers = ReferenceAnswer.objects
+    said = {"author": "model", "model": "m", "version": 1, "text": "So it is."}
+    model = answers.create(query=everything.query, **said)
+    everything.comparison.closed_at = None
+    everything.comparison.save()
+    everything.pair.human, everything.pair.model = everything.answer, model
+    everything.pair.save()
     return everything
 
 
