@@ -1,14 +1,13 @@
 """Which lines of ours ask the database, by test, so that PostgreSQL is asked by each of them.
 
-`--note-statements FOLDER` notes it while the tests run on SQLite, `--noted-statements FOLDER` leaves
-out of a run on PostgreSQL what would only have the same lines ask again. A line that is refused is
-another one for each error, since PostgreSQL ends the transaction there. In full go
+`--note-statements FOLDER` notes it while the tests run on SQLite; `--noted-statements FOLDER`
+leaves out, on PostgreSQL, what would only have the same lines ask again. A line whose statement is
+refused counts as another one by its error, since that ends a transaction there. In full go
 
 - tests that the noted run had not;
-- `WHOLE`: what has SQL of its own, locks rows, or reads them in an order that a database decides;
+- `WHOLE`: what has SQL of its own, locks rows, or reads them in an order that a database decides,
+  and the walks of every route;
 - modules that do several things at once, or start processes, whose statements nobody sees here.
-
-What else there is, is there for its own reasons on SQLite already.
 """
 
 import json
@@ -25,8 +24,6 @@ from django.test import SimpleTestCase
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("kit", "llm", "corpus", "annotate", "debate", "evaluation")
 ROOMS = tuple(f"{ROOT / name}{os.sep}" for name in NAMES)
-    f"{ROOT / room}{os.sep}" for room in "kit llm corpus annotate debate evaluation".split()
-)
 WHOLE = tuple(
     f"tests/{place}"
     for place in (
