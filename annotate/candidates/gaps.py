@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from django.db.models import Q
 
+from annotate.candidates.inherited import machine_gold_in, support_in
 from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel
 from annotate.workspace.inherited import gold_in, listed_under
 from corpus.models import CorpusVersion, Query
@@ -25,12 +26,15 @@ def find_gaps(
     supporting = _gold_of(version, about)
     asked: dict[int, set[int]] = defaultdict(set)
     real = SupportLabel.objects.standing().filter(aspect__query__in=queries, practice=False)
-    for aspect, passage in real.values_list("aspect", "passage"):
-        asked[aspect].add(passage)
+    judged = set(real.values_list("aspect", "passage"))
+    machine = set(real.machine_gold().values_list("aspect", "passage"))
+    if version is not None and version.is_derived:
+        of_queries = Q(aspect__query__in=queries)
+        judged.update(support_in(version, about=of_queries & Q(practice=False)))
+        machine.update(machine_gold_in(version, real.machine_gold(), about=of_queries))
     cases = EscalationCase.objects.filter(about, aspect__isnull=False)
-    for aspect, passage in cases.values_list("aspect", "passage"):
+    for aspect, passage in (*judged, *cases.values_list("aspect", "passage")):
         asked[aspect].add(passage)
-    machine = real.machine_gold().values_list("aspect", "passage")
     for aspect, passage in machine:
         supporting[aspect].add(passage)
     aspects = list(Aspect.objects.present().filter(about).exclude(content=""))

@@ -13,14 +13,17 @@ from django.db.models import Exists, OuterRef, QuerySet
 from annotate.models import Aspect, CaseStatus, EscalationCase, GoldPassage, SupportLabel
 from corpus.access import Access
 from corpus.judgments.models import PEOPLE
-from corpus.models import Benchmark, Pool, PoolEntry
+from corpus.judgments.shown import shown_labels
+from corpus.models import Benchmark, Judgment, Pool, PoolEntry
 
 OPEN, CANDIDATE, CONFLICT, GOLD, REFUSED = "open", "candidate", "conflict", "gold", "no"
+OFF_QUERY: Final = "off_query"
 STATES: Final = (
     (CANDIDATE, "machine gold, to confirm"),
     (CONFLICT, "supports several aspects"),
     (GOLD, "gold of the aspect"),
     (REFUSED, "does not support it"),
+    (OFF_QUERY, "not relevant for the query, as people found"),
     (OPEN, "undecided"),
 )
 _SAME: Final = {"aspect__query": OuterRef("query"), "aspect__k": OuterRef("aspect")}
@@ -50,6 +53,13 @@ def shown_support(access: Access) -> QuerySet[SupportLabel]:
     return rows.filter(~Exists(undecided), source__in=PEOPLE)
 
 
+def refused_pairs(access: Access) -> QuerySet[Judgment]:
+    """Pairs that people found not relevant for the query at all, as far as this person sees: what
+    supports an aspect there is no machine gold."""
+    rows = Judgment.objects.in_benchmark(access.benchmark).standing()
+    return shown_labels(rows.filter(source__in=PEOPLE, label__lte=0), access)
+
+
 def in_state(access: Access, rows: QuerySet[PoolEntry], state: str) -> QuerySet[PoolEntry]:
     """Proposals that stand so, as far as this person sees."""
     labels = shown_support(access)
@@ -67,7 +77,10 @@ def in_state(access: Access, rows: QuerySet[PoolEntry], state: str) -> QuerySet[
         return rows.filter(no)
     if state == OPEN:
         return rows.filter(~yes, ~no)
-    return rows.filter(yes, clashes if state == CONFLICT else ~clashes)
+    is_off = Exists(refused_pairs(access).filter(query=OuterRef("query"), **_HERE))
+    if state == OFF_QUERY:
+        return rows.filter(yes, is_off)
+    return rows.filter(yes, ~is_off, clashes if state == CONFLICT else ~clashes)
 
 
 def candidates_of(access: Access, entries: Iterable[PoolEntry]) -> list[dict[str, Any]]:
@@ -88,12 +101,15 @@ def candidates_of(access: Access, entries: Iterable[PoolEntry]) -> list[dict[str
         labels[label.passage_id][label.aspect_id] = label
     gold = GoldPassage.objects.standing().filter(query__in=queries, passage__in=passages)
     assigned = {(each.query_id, each.passage_id): each.aspect_id for each in gold}
+    pairs = refused_pairs(access).filter(query__in=queries, passage__in=passages).order_by()
+    refused = set(pairs.values_list("query_id", "passage_id"))
     return [
         _candidate(
             entry,
             aspects[entry.query_id],
             labels[entry.passage_id],
             assigned.get((entry.query_id, entry.passage_id)),
+            (entry.query_id, entry.passage_id) in refused,
         )
         for entry in rows
     ]
@@ -104,9 +120,10 @@ def _candidate(
     own: Mapping[int, Aspect],
     labels: Mapping[int, SupportLabel],
     assigned: int | None,
+    is_off: bool,
 ) -> dict[str, Any]:
-    """One proposal: its query's aspects by number, the passage's labels by aspect, and the aspect
-    that its gold is under."""
+    """One proposal: its query's aspects by number, the passage's labels by aspect, the aspect that
+    its gold is under, and whether people found it not relevant for the query."""
     aspect = own[entry.aspect or 0]
     label = labels.get(aspect.pk)
     supported = {assigned, *(pk for pk, each in labels.items() if each.label == 1)}
@@ -121,6 +138,8 @@ def _candidate(
         state = OPEN
     elif not label.label:
         state = REFUSED
+    elif is_off:
+        state = OFF_QUERY
     else:
         state = CONFLICT if rivals else CANDIDATE
     is_stale = label is not None and label.aspect_version != aspect.version

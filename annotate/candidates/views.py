@@ -26,7 +26,7 @@ from kit.lists.tables import Column, Filter, Table
 _LONGEST = 4000
 # States in which an expert has still to decide, in the order in which they are led to.
 UNDECIDED = ("candidate", "conflict", "open")
-DECIDED = ("gold", "no")
+DECIDED = ("gold", "no", "off_query")
 
 
 class VerdictForm(forms.Form):

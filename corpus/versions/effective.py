@@ -347,22 +347,45 @@ def gold_before_after(
 def inherit_values(version: CorpusVersion, values: Mapping[Pair, int]) -> dict[Pair, int]:
     """Labels of any source by pair, as the version has them: by the rule of inheritance, apart
     from all other labels. Those of passages outside its chain of parents are left out."""
-    keys = sorted({passage for _, passage in values})
+    # All weigh the same.
+    given = {pair: GivenLabel(label, Source.EXPERT, False) for pair, label in values.items()}
+    return {pair: each.label for pair, each in inherit_given(version, given).items()}
+
+
+def inherit_given(
+    version: CorpusVersion, given: Mapping[Pair, GivenLabel]
+) -> dict[Pair, GivenLabel]:
+    """The same with who gave each label; pairs may be of anything (an aspect) and a passage.
+
+    Of a label given for the passage itself and an inherited one the weightier counts, of equal ones
+    the one given there; of several that are inherited the weightiest, with its `judgment`.
+    """
+    keys = sorted({passage for _, passage in given})
     layers: dict[int, int] = {}
     for start in range(0, len(keys), CHUNK):
         rows = Passage.objects.filter(pk__in=keys[start : start + CHUNK]).order_by()
         layers.update(rows.values_list("pk", "version_id"))
-    own = {pair: label for pair, label in values.items() if layers[pair[1]] in version.layers}
+    own = {pair: each for pair, each in given.items() if layers[pair[1]] in version.layers}
     if not version.is_derived or version.parent is None:
         return own
-    by_query: dict[int, dict[int, int]] = defaultdict(dict)
-    for (query, passage), label in inherit_values(version.parent, values).items():
-        by_query[query][passage] = label
-    newer, older = crosswalk_of(version, {key for known in by_query.values() for key in known})
-    found: dict[Pair, int] = {}
-    for query, known in by_query.items():
+    by_first: dict[int, dict[int, GivenLabel]] = defaultdict(dict)
+    for (first, passage), each in inherit_given(version.parent, given).items():
+        by_first[first][passage] = each
+    newer, older = crosswalk_of(version, {key for known in by_first.values() for key in known})
+    found: dict[Pair, GivenLabel] = {}
+    for first, known in by_first.items():
+        labels = {key: each.label for key, each in known.items()}
         for new in {new for key in known for new in newer.get(key, ())}:
-            label_there = inherited_label(known, older[new])
-            if label_there is not None:
-                found[query, new] = label_there
-    return found | own
+            label = inherited_label(labels, older[new])
+            if label is None:
+                continue
+            said = (
+                known[key]
+                for key, carries in older[new]
+                if labels.get(key) == label and (carries or label <= 0)
+            )
+            found[first, new] = max(said, key=lambda each: each.weight)
+    for pair, each in own.items():
+        if pair not in found or each.weight >= found[pair].weight:
+            found[pair] = each
+    return found

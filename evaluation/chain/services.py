@@ -17,7 +17,7 @@ from django.utils import timezone
 from corpus.lists import unused_name
 from corpus.models import Benchmark
 from evaluation.background import failures_in_row
-from evaluation.chain.effects import measured, metric_asked
+from evaluation.chain.effects import BY_RUN, measured, measured_before, metric_asked
 from evaluation.chain.here import Here
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import PlannedStep, read_plan
@@ -246,7 +246,7 @@ def _end(chain: Chain, step: ChainStep) -> str:
         # Where its own scores failed, older ones are those of an earlier step.
         has_failed = step.sheet is not None and step.sheet.status != RunStatus.DONE
         sheet = None if has_failed else sheets.latest(here.benchmark, here.ranked)
-        figures = measured(sheet, here.left)
+        figures = measured(sheet, here.left, measured_before(step))
     with transaction.atomic():
         chain.hold()
         _keep(step, state=StepState.DONE, output_sha256=made, figures=figures)
@@ -309,7 +309,7 @@ def record_of(step: ChainStep) -> dict[str, Any]:
         "seconds": _seconds(step),
         "input_sha256": step.input_sha256,
         "output_sha256": step.output_sha256,
-        "figures": step.figures,
+        "figures": {name: value for name, value in step.figures.items() if name != BY_RUN},
     }
 
 

@@ -101,7 +101,8 @@ def read_machine_evidence(
     told = [(q, a.k, each) for q in queries for a in q.aspects for each in a.machine]
     while chunk := told[:_CHUNK]:
         told = told[_CHUNK:]
-        labels = SupportLabel.objects.in_bulk([each.key for _, _, each in chunk])
+        known = SupportLabel.objects.select_related("passage__version").defer("passage__text")
+        labels = known.in_bulk([each.key for _, _, each in chunk])
         debates, votes = _debates(labels.values()), _votes(labels.values(), name)
         firsts = {pk: first_row(label) for pk, label in labels.items()}  # type: ignore[arg-type]
         settled = Adjudication.objects.filter(support__in=firsts.values())
@@ -115,6 +116,10 @@ def read_machine_evidence(
                 "label": label.label,
                 "source": label.source,
             }
+            if label.passage_id != each.passage_pk:
+                # A cleaned version has it from there.
+                origin = label.passage
+                row |= {"given_for": origin.pid, "version": origin.version.name}
             given = label.provenance
             if label.source in PEOPLE:
                 row |= {"rule": given.get("rule", ""), **_listed(given, votes)}

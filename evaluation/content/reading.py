@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 
 from annotate.answers.evidence import Published, answers_in
+from annotate.candidates.inherited import machine_gold_in
 from annotate.models import Aspect, CaseStatus, EscalationCase, GoldPassage, SupportLabel
 from corpus.computing.models import Method
 from corpus.importers.rows import LAYERS, LicenceRow, Location
@@ -283,39 +284,64 @@ def _supporting(view: View, domain: Domain, condition: Q) -> Mapping[int, list[s
     return passages
 
 
-def machine_labels(view: View) -> QuerySet[SupportLabel]:
-    """Labels of support that are machine gold in this corpus version (docs/aspects.md).
+def machine_gold_of(view: View, about: Q | None = None) -> dict[tuple[int, int], int]:
+    """Labels of support by (aspect, passage) that are machine gold in this corpus version
+    (docs/aspects.md), in the order in which they were given; `about` narrows the labels.
 
     Not of what people judge at this moment: a score tells a voter nothing of their case. Nor what
     the practice model says, which fills no gap either, nor what rests on decisions that nobody
     confirmed to be theirs: no person assigned it.
     """
-    rows = SupportLabel.objects.in_benchmark(view.benchmark)
+    rows = SupportLabel.objects.in_benchmark(view.benchmark).filter(about or Q())
     if not rows.exists():
-        return rows.none()
-    undecided = EscalationCase.objects.exclude(status=CaseStatus.CLOSED).filter(
+        return {}
+    open_cases = EscalationCase.objects.exclude(status=CaseStatus.CLOSED)
+    undecided = open_cases.filter(
         Q(aspect=OuterRef("aspect")) | Q(aspect=None, query=OuterRef("aspect__query")),
         passage=OuterRef("passage"),
     )
     doubtful = unconfirmed(view.benchmark)
     rows = rows.machine_gold(doubtful.support, doubtful.labels).filter(~Exists(undecided))
-    rows = rows.filter(practice=False, passage__version_id__in=view.layers)
-    return rows.filter(passage__text__isnull=False)
+    rows = rows.filter(practice=False, passage__text__isnull=False)
+    if view.corpus is None or not view.is_derived:
+        own = rows.filter(passage__version_id__in=view.layers).order_by("pk")
+        told = own.values_list("pk", "aspect", "passage")
+        return {(aspect, passage): key for key, aspect, passage in told}
+    found = machine_gold_in(
+        view.corpus, rows, about=about, support=doubtful.support, labels=doubtful.labels
+    )
+    here = open_cases.filter(query__domain__benchmark=view.benchmark).order_by()
+    of_aspects = set(here.values_list("aspect_id", "passage_id"))
+    of_pairs = set(here.filter(aspect=None).values_list("query_id", "passage_id"))
+    query_of = dict(rows.order_by().values_list("aspect_id", "aspect__query_id").distinct())
+    return {
+        (aspect, passage): key
+        for (aspect, passage), key in found.items()
+        if (aspect, passage) not in of_aspects and (query_of[aspect], passage) not in of_pairs
+    }
 
 
 def _machine_gold(
     view: View, domain: Domain, only: int | None
 ) -> dict[int, dict[int, list[MachineGold]]]:
     """By query and number of the aspect, in the order in which the labels were given."""
-    rows = machine_labels(view).filter(passage__domain=domain, aspect__query__domain=domain)
-    rows = rows if only is None else rows.filter(aspect__query=only)
-    columns = ("pk", "aspect__query", "aspect__k", "passage__pid", "passage_id")
-    told = rows.order_by("pk").values_list(*columns, "source", "round", "provenance")
+    about = Q(aspect__query__domain=domain) if only is None else Q(aspect__query=only)
+    pairs = [(key, passage) for (_, passage), key in machine_gold_of(view, about).items()]
     found: dict[int, dict[int, list[MachineGold]]] = defaultdict(lambda: defaultdict(list))
-    for key, query, k, pid, passage, source, number, given in told:
-        models = {str(each) for each in given.get("models") or [given.get("model")]}
-        known = tuple(sorted(filter(CODE.fullmatch, models - {"None"})))
-        found[query][k].append(MachineGold(pid, passage, source, number, known, key))
+    for start in range(0, len(pairs), CHUNK):
+        part = pairs[start : start + CHUNK]
+        names = inherited_view.known(domain, {passage for _, passage in part})
+        labels = SupportLabel.objects.select_related("aspect").in_bulk({key for key, _ in part})
+        for key, passage in part:
+            pid, has_text = names.get(passage, ("", False))
+            if not has_text:
+                continue
+            label = labels[key]
+            given = label.provenance
+            models = {str(each) for each in given.get("models") or [given.get("model")]}
+            known = tuple(sorted(filter(CODE.fullmatch, models - {"None"})))
+            made = MachineGold(pid, passage, label.source, label.round, known, key)
+            found[label.aspect.query_id][label.aspect.k].append(made)
     return found
 
 

@@ -340,6 +340,10 @@ def _nuggets_table(benchmark: Benchmark, nuggets: Sequence[Nugget]) -> ReportTab
         *("topic", "nuggets", "aspects here", "documents that are gold", "documents"),
         *("answers that are true here", "answers"),
     )
-    notes = ("Answers are the same without case, signs and articles.",)
+    notes = (
+        "Answers are the same without case, signs and articles.",
+        "Nothing of the file is kept, and no nugget becomes an aspect or a candidate for one: who "
+        "holds a query adds those that they agree with in its workspace, with a weight of theirs.",
+    )
     title = "Nuggets from elsewhere beside aspects and true answers"
     return ReportTable("nuggets", title, header, tuple(rows), notes)

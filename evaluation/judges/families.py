@@ -1,10 +1,14 @@
 """Model families: where one that labels or judges is measured as well, figures may favour it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
-from corpus.models import Benchmark, Judgment
+from django.db.models import QuerySet
+
+from corpus.judgments.models import PEOPLE
+from corpus.models import Benchmark, Judgment, Source
+from debate.models import DebateRun
 
 _WORD: Final = re.compile(r"[a-z]+")
 # Makers whose models go by several names.
@@ -55,7 +59,22 @@ def _labelling(benchmark: Benchmark) -> Iterator[list[str]]:
     # A release is of whatever provenance an import brought.
     keys = [each for each in runs if isinstance(each, int) and 0 < each < 2**63]
     for run in benchmark.debate_runs.filter(pk__in=keys, practice=False):
-        yield [choice["model"] for choice in run.model_choices] or [run.model]
+        yield _models(run)
+
+
+def _models(run: DebateRun) -> list[str]:
+    return [choice["model"] for choice in run.model_choices] or [run.model]
+
+
+def labels_by(benchmark: Benchmark, families: Collection[str]) -> QuerySet[Judgment]:
+    """Labels that runs gave in which a model of these families had a say, whether they stand."""
+    runs = [
+        run.pk
+        for run in benchmark.debate_runs.filter(practice=False)
+        if {family_of(model) for model in _models(run)} & set(families)
+    ]
+    labels = Judgment.objects.in_benchmark(benchmark).exclude(source__in=(Source.ORIGINAL, *PEOPLE))
+    return labels.filter(provenance__run__in=runs)
 
 
 def shared_families(benchmark: Benchmark) -> dict[str, dict[str, list[str]]]:

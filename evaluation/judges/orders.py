@@ -15,6 +15,7 @@ from evaluation.judges.protocol.autojudge import ALL, Score, means_of
 from evaluation.judges.protocol.meta import Agreement, agreement
 from evaluation.rag.models import GradeRun
 from evaluation.rag.protocol.answering import Harness
+from evaluation.rag.protocol.grading import STRICT
 from evaluation.support.models import SetKind, SupportSet
 from evaluation.support.reading import read, read_judges, supports
 from kit.lists.report_tables import Cell, ReportTable, text
@@ -32,32 +33,41 @@ _Made: TypeAlias = tuple[str, int | None]
 class Marks:
     """What one judge (or people, whose family is empty) gives systems: by measure, the first of
     which orders them; its own family, those of the models in each system, and the scale, of which
-    two are never in one mean."""
+    two are never in one mean; its model, whose replies these are (`voice`), and whether they are
+    read in another way than the strict one."""
 
     judge: str
     family: str
     families: Mapping[str, frozenset[str]]
     measures: Mapping[str, Values]
     scale: str = ""
+    model: str = ""
+    voice: tuple[object, ...] = ()
+    is_lax: bool = False
 
     @property
     def order(self) -> "Order":
         """Systems by the mean over queries of the first measure."""
         values = next(iter(self.measures.values()))
         means = {name: _mean(map(_mean, each.values())) for name, each in values.items() if each}
-        return Order(self.judge, means, self.family, self.families, self.scale)
+        own = self.family, self.families, self.scale
+        voice = self.voice or (self.judge,)
+        return Order(self.judge, means, *own, self.model, voice, self.is_lax)
 
 
 @dataclass(frozen=True)
 class Order:
     """What one judge (or people) gives systems on average; its own family, those of the models
-    in each system, and its scale."""
+    in each system, its scale, its model, and whose replies these are, read how (`Marks`)."""
 
     name: str
     means: Mapping[str, float]
     family: str
     families: Mapping[str, frozenset[str]]
     scale: str = ""
+    model: str = ""
+    voice: tuple[object, ...] = ()
+    is_lax: bool = False
 
 
 def judges_of(benchmark: Benchmark) -> list[JudgeRun]:
@@ -158,7 +168,8 @@ def _of_agents(benchmark: Benchmark, behind: Mapping[int | None, frozenset[str]]
             for name, values in measures.items():
                 given = [mark for row in rows if (mark := getattr(row, name)) is not None]
                 _add(values, *items[item], given)
-        found.append(Marks(judge.judge, family_of(judge.model), families, measures, judge.mode))
+        own = family_of(judge.model), families, measures, judge.mode, judge.model
+        found.append(Marks(judge.judge, *own))
     people: Values = {}
     for grade in grades_of(benchmark):
         item = answer_key(grade.answer.origin)[0]
@@ -182,7 +193,16 @@ def _of_answers(
         who = told.setdefault(run.generator, f"{run.model} ({run.name})" if told else run.model)
         measure = "correct" if run.harness == Harness.SHORT else "covered"
         marks = found.setdefault(f"answers, {run.harness}, {run.k} passages", {}).setdefault(
-            grading.grader, Marks(grading.grader, family_of(grading.model), families, {measure: {}})
+            grading.grader,
+            Marks(
+                grading.grader,
+                family_of(grading.model),
+                families,
+                {measure: {}},
+                model=grading.model,
+                voice=grading.voice,
+                is_lax=grading.config["profile"] != STRICT,
+            ),
         )
         for source in run.sources.all():
             name = f"{who}, {source.name}"
@@ -212,7 +232,8 @@ def _of_citations(
         what = f"citations, {of.per_sentence} a sentence" if of.per_sentence else "citations"
         for judge, run in seen.judges.items():
             marks = found.setdefault(what, {}).setdefault(
-                judge, Marks(judge, family_of(run.model), families, {"precision": {}})
+                judge,
+                Marks(judge, family_of(run.model), families, {"precision": {}}, model=run.model),
             )
             for system, queries in supports(seen, judge).items():
                 name = system if system.startswith(of.name) else f"{of.name}, {system}"

@@ -17,7 +17,14 @@ from evaluation.judges.cards import cards_of
 from evaluation.judges.exchange import KINDS, MOST_BYTES, NUGGETS, compared_file, written
 from evaluation.judges.orders import meta_table, orders_of
 from evaluation.judges.protocol.autojudge import JSONL, SHAPES
-from evaluation.judges.related import by_others, families_table, judged_twice, without_family
+from evaluation.judges.related import (
+    aligned_twice,
+    by_labels,
+    by_others,
+    families_table,
+    judged_twice,
+    without_family,
+)
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import named_table_response
@@ -126,7 +133,7 @@ def orders(access: Access, *, with_ranking: bool) -> list[ReportTable]:
     found = [meta_table(known), families_table(benchmark)]
     found.append(by_others(judged_twice(benchmark, known)))
     if with_ranking:
-        found.append(without_family(benchmark))
+        found += [without_family(benchmark), by_labels(aligned_twice(benchmark))]
     return [each for each in found if each.rows]
 
 

@@ -1,6 +1,7 @@
 """Rank intervals from noisy labels: every label drawn anew by the chance that it is right (X08)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import exp
 from typing import Any
 
@@ -9,7 +10,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from corpus.access import Access
-from corpus.models import Benchmark, CorpusVersion, Domain, RetrievalRun
+from corpus.judgments.models import NOTHING_LEFT_OUT, LeftOut
+from corpus.models import Benchmark, CorpusVersion, Domain, Query, RetrievalRun
 from corpus.versions.services import stored
 from evaluation.background import failures_in_row
 from evaluation.content.reading import read_queries
@@ -78,6 +80,7 @@ def request_check(
             if_not=if_not,
             rates=rates,
             draws=draws,
+            total=Query.objects.in_benchmark(benchmark).count(),  # until its first draw
             created_by=actor,
         )
         begin(check, claimed=claimed)
@@ -137,11 +140,14 @@ def _ranked(check: NoiseCheck, heartbeat: Heartbeat) -> dict[str, Any]:
     }
 
 
-def cases_of(check: NoiseCheck, runs: Sequence[RetrievalRun]) -> dict[Domain, dict[int, Case]]:
-    """By domain that has a mean: of each run its list under the gold."""
+def cases_of(
+    check: NoiseCheck, runs: Sequence[RetrievalRun], without: LeftOut = NOTHING_LEFT_OUT
+) -> dict[Domain, dict[int, Case]]:
+    """By domain that has a mean: of each run its list under the gold; `without` some labels."""
     metric = read_metric(check.metric)
     version = stored(check.benchmark, check.corpus_version_id)
     shown = view_of(check.benchmark, version, shown_only=True)
+    shown = replace(shown, left_out=replace(shown.left_out, labels=without))
     found = {}
     for domain in shown.splits.values():
         gold = gold_in(

@@ -19,6 +19,7 @@ class PipelineRun(TrackedRun):
     """
 
     task_name = "evaluation.pipeline"
+    total_tells = False
     page_route = "pipeline"
     noun = "pipeline"
 

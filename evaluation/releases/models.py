@@ -51,6 +51,7 @@ class ReleasePush(TrackedRun):
     """A built release put into a dataset repository of a hub, as one commit and a tag."""
 
     task_name = "evaluation.push_release"
+    total_tells = False
     page_route = "push"
     of_benchmark = "of_release__benchmark"
 

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
+from corpus.benchmarks.overview import passages_counted
 from corpus.models import Benchmark, CorpusVersion
 from evaluation.releases.building import note_release
 from evaluation.releases.models import Release, ReleaseState
@@ -152,6 +153,8 @@ def _create(
                 agreement_bar=bar,
                 corpus_version_id=_key(benchmark, corpus),
                 folder=str(folder),
+                # So it is weighed before it begins.
+                total=passages_counted(corpus or CorpusVersion.objects.current(benchmark)) or 0,
                 created_by=actor,
             )
     except IntegrityError:

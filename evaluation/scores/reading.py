@@ -10,7 +10,7 @@ import numpy as np
 from corpus.judgments.shown import shown_labels
 from corpus.models import Benchmark, Domain, Judgment, RankedList, RerankRun, RetrievalRun
 from corpus.versions.services import stored
-from evaluation.content.reading import machine_labels, read_queries
+from evaluation.content.reading import machine_gold_of, read_queries
 from evaluation.content.view import view_of
 from evaluation.exporters.records import QueryRecord
 from evaluation.metrics import novelty, relevance
@@ -208,7 +208,7 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
         pool = MatchedPool.of(benchmark, version, sheet.matched_with)
     shown = view_of(benchmark, pool.loaded if pool else version, shown_only=True)
     # A view that nothing tells from the expert one is read there (held_view).
-    has_machine_gold = machine_labels(shown).exists()
+    has_machine_gold = bool(machine_gold_of(shown))
     views = [view for view in GoldView if view != GoldView.MACHINE or has_machine_gold]
     values: dict[str, dict[str, list[Floats]]] = {
         view: {each.name: [] for each in metrics} for view in views

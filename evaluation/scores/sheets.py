@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import models, transaction
 
-from corpus.models import Benchmark, CorpusVersion, RetrievalRun
+from corpus.models import Benchmark, CorpusVersion, Query, RetrievalRun
 from evaluation.background import failures_in_row
 from evaluation.content.view import frozen
 from evaluation.metrics.faults import MetricFault
@@ -141,6 +141,8 @@ def request_sheet(
                 matched_with=matched_with,
                 profile=profile,
                 metrics=_asked(name, before),
+                # Until its first look at the lists: so it is weighed before it begins.
+                total=Query.objects.in_benchmark(benchmark).count(),
                 created_by=actor,
             )
         begin(found, claimed=claimed)

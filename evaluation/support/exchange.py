@@ -21,7 +21,7 @@ from evaluation.support.protocol.shapes import (
     read_record,
     written,
 )
-from evaluation.support.services import store_split
+from evaluation.support.services import store_splits
 from evaluation.support.splitting import passages, splits
 from kit import audit
 from kit.errors import Refused
@@ -92,8 +92,8 @@ def import_answers(
             is_split=True,
             blank=sum(record.blank for _, _, record in rows),
         )
-        for number, query, record in rows:
-            answer = SupportedAnswer(
+        made = [
+            SupportedAnswer(
                 support_set=of,
                 query=query,
                 system=record.run_id[:220],
@@ -101,7 +101,9 @@ def import_answers(
                 text=" ".join(sentence for sentence, _ in record.sentences),
                 sentences=record.sentences,
             )
-            store_split(answer, known[key, query.domain_id])
+            for number, query, record in rows
+        ]
+        store_splits([(each, known[key, each.query.domain_id]) for each in made])
         audit.record(
             actor=actor, verb="import answers", target=of, scope=benchmark.slug,
             data={"answers": len(rows), "blank sentences": of.blank},

@@ -1,6 +1,6 @@
 """Judging citations: which answers, by whom, at what cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import Any, Final, TypeAlias
@@ -32,8 +32,9 @@ from evaluation.support.protocol.judging import (
     judge_request,
     prompt,
 )
-from evaluation.support.splitting import before, splits
+from evaluation.support.splitting import Split, before, splits
 from kit.errors import Refused
+from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import OVER, RunGroup, RunStatus
 from kit.runs.moves import retry_items
 from kit.runs.sharing import cut
@@ -48,7 +49,7 @@ ROLE: Final = "grader"
 MOST_PER_SENTENCE: Final = 20
 _LIKELY: Final = 120
 _ROWS: Final = 1_000
-_ANSWERS: Final = 50
+_ANSWERS: Final = 200
 _SAMPLE: Final = 100
 _STORED: Final = ("state", "value", "start", "end", "said", "call", "error")
 
@@ -138,13 +139,14 @@ def plan(run: SupportRun) -> None:
     cited."""
     of = run.support_set
     if not of.is_split:
-        there = set(of.answers.values_list("origin", flat=True))
-        found = splits(of, there)
-        while some := list(islice(found, _ANSWERS)):
-            with transaction.atomic():
-                run.beat()
-                for each in some:
-                    store_split(*each)
+        # Beside the writes: whoever takes over reads past what is there, longer than a lease lasts.
+        with Heartbeat(run):
+            there = set(of.answers.values_list("origin", flat=True))
+            found = splits(of, there)
+            while some := list(islice(found, _ANSWERS)):
+                with transaction.atomic():
+                    run.beat()
+                    store_splits(some)
         with transaction.atomic():
             run.beat()
             SupportSet.objects.filter(pk=of.pk).update(is_split=True)
@@ -162,11 +164,12 @@ def plan(run: SupportRun) -> None:
     cut(run)
 
 
-def store_split(answer: SupportedAnswer, known: Mapping[str, int]) -> None:
-    """One answer with its claims; for a caller in a transaction."""
-    answer.save()
+def store_splits(found: Sequence[Split]) -> None:
+    """Answers with their claims; for a caller in a transaction."""
+    SupportedAnswer.objects.bulk_create([answer for answer, _ in found])
     Claim.objects.bulk_create(
         Claim(answer=answer, sentence=at, place=place, pid=pid, passage_id=known.get(pid))
+        for answer, known in found
         for at, place, pid in _claims_of(answer)
     )
 

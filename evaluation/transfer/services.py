@@ -16,7 +16,7 @@ from django.db import transaction
 from corpus.benchmarks.archive import refuse_archived
 from corpus.benchmarks.services import join
 from corpus.imports.uploads import keep_upload, new_folder
-from corpus.models import Benchmark, Role, VersionState
+from corpus.models import Benchmark, Passage, Role, VersionState
 from corpus.quotas.services import check_room
 from corpus.texts.indexing import request_index
 from evaluation.background import failures_in_row
@@ -195,8 +195,10 @@ def start_export(*, benchmark: Benchmark, actor: User | None) -> Transfer:
         )
         if going.exists():
             raise Refused("A file of this benchmark is being written already.")
+        # Until its rows are counted: so it is weighed before it begins.
+        passages = Passage.objects.filter(version__benchmark=benchmark).count()
         run = Transfer.objects.create(
-            benchmark=benchmark, kind=TransferKind.EXPORT, created_by=actor
+            benchmark=benchmark, kind=TransferKind.EXPORT, created_by=actor, total=passages
         )
         audit.record(
             actor=actor, verb="export benchmark", target=run, scope=benchmark.slug, data={}
@@ -241,7 +243,12 @@ def _take_in(
         kept = keep_upload(folder, upload, field="upload")
         with transaction.atomic():
             run = Transfer.objects.create(
-                benchmark=benchmark, kind=kind, created_by=actor, size=size, made=made
+                benchmark=benchmark,
+                kind=kind,
+                created_by=actor,
+                size=size,
+                made=made,
+                total=-(-size // 1024),
             )
             shutil.move(kept, place_of(run))
             audit.record(actor=actor, verb=verb, target=run, scope=benchmark.slug, data=made)

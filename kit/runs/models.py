@@ -113,6 +113,8 @@ class TrackedRun(models.Model):
     page_key: ClassVar[str] = "pk"
     # Somebody waits for it in front of a page.
     at_screen: ClassVar[bool] = False
+    # Its total, known before it begins, tells how long it takes.
+    total_tells: ClassVar[bool] = True
 
     status = models.CharField(
         max_length=12, choices=RunStatus.choices, default=RunStatus.QUEUED, db_index=True
@@ -191,7 +193,8 @@ class TrackedRun(models.Model):
         scope = self.scope.partition("#")[0]  # of what stands apart in the record, too
         said = getattr(self, "priority", None)
         weight = self.weigh(said, self.total, priorities().get(scope))
-        return turns.Claimant((self.task_name, self.pk), scope, weight)
+        is_small = self.total_tells and 0 < self.total <= turns.SMALL
+        return turns.Claimant((self.task_name, self.pk), scope, weight, is_small)
 
     @property
     def level(self) -> str:

@@ -53,11 +53,13 @@ Key = tuple[str, int]
 
 
 class Claimant(NamedTuple):
-    """Who wants a share: of which benchmark ("" belongs to none), with which weight."""
+    """Who wants a share: of which benchmark ("" belongs to none), with which weight, and whether
+    it is known to be over soon."""
 
     key: Key
     scope: str = ""
     weight: int = Priority.NORMAL
+    is_small: bool = False
 
 
 _guard = threading.Lock()
@@ -163,18 +165,19 @@ def in_order(due: list[tuple[Claimant, bool, Any]]) -> list[Any]:
 def may_claim(who: Claimant, *, at_screen: bool) -> bool:
     """Whether this thread of a worker may begin that run; it is noted as busy with it.
 
-    One thread is kept for people at the screen. Of three or more another one is kept from runs of
-    low weight, and from those beside which their benchmark has one of no less weight at work: a
-    run that holds its thread to the end has no slices, and others are not to wait for it.
+    One thread is kept for people at the screen. Of three or more another one is kept for small
+    runs, one of each benchmark, whatever they weigh: a run that holds its thread to the end has no
+    slices, and they are not to wait for it. It is open, too, to runs that weigh more than normal
+    ones, where their benchmark has none of no less weight at work.
     """
     me = threading.get_ident()
     with _guard:
         others = [each for thread, each in _busy.items() if thread != me]
         free = threads - 1 - len(others)
-        is_one_of_many = who.weight < Priority.NORMAL or any(
-            each.scope == who.scope and each.weight >= who.weight for each in others
-        )
-        kept = 1 if threads > 2 and is_one_of_many else 0
+        same = [each for each in others if each.scope == who.scope]
+        is_first = who.is_small and not any(each.is_small for each in same)
+        is_above = who.weight > max([Priority.NORMAL, *(each.weight for each in same)])
+        kept = 1 if threads > 2 and not is_first and not is_above else 0
         # One that is at work already begins a part of it.
         may = at_screen or me in _busy or threads < 2 or free > kept
         if may and not at_screen:

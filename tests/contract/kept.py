@@ -63,6 +63,18 @@ LEFT_OUT: dict[str, dict[str, str]] = {
         )
     }
     | {
+        f"{route}state*: one of 'candidate', 'conflict', 'gold', 'no', 'open'": (
+            "There is another state, off_query."
+        )
+        for route in (
+            "GET /api/b/{slug}/candidates/ 200 results*[].",
+            "GET /api/b/{slug}/candidates/{id}/ 200 ",
+            "POST /api/b/{slug}/candidates/{id}/confirm/ 200 ",
+            "POST /api/b/{slug}/candidates/{id}/refuse/ 200 ",
+            "POST /api/b/{slug}/candidates/{id}/take-back/ 200 ",
+        )
+    }
+    | {
         f"GET /api/b/{{slug}}/leaderboard/{route} {_METRICS}": "Any metric of score_run is taken."
         for route in ("", "compare/", "runs/{id}/", "versions/")
     }

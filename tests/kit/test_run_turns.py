@@ -11,7 +11,7 @@ from kit.runs.messages import Messages
 from kit.runs.turns import SLICE_S, Claimant, Priority, in_order, place
 
 LARGE, OTHER = Claimant(("a", 1), "x", 1), Claimant(("a", 2), "x", 1)
-SMALL, SAME = Claimant(("b", 3), "y", 4), Claimant(("a", 4), "x", 4)
+SMALL, SAME = Claimant(("b", 3), "y", 4, True), Claimant(("a", 4), "x", 4, True)
 
 
 class Clock:
@@ -132,13 +132,30 @@ def test_one_thread_is_kept_for_people_at_the_screen(monkeypatch) -> None:
     assert not turns.may_claim(SMALL, at_screen=False)
     assert turns.may_claim(SMALL, at_screen=True)
     monkeypatch.setattr(turns, "_busy", {1: LARGE})
-    assert not turns.may_claim(OTHER, at_screen=False)  # the last is for what weighs more
+    assert not turns.may_claim(OTHER, at_screen=False)  # the last is for what is small
     assert turns.may_claim(SMALL, at_screen=False)
     turns.end_claim()
     assert turns._busy == {1: LARGE}
     monkeypatch.setattr(turns, "_busy", {1: SMALL})
     assert not turns.may_claim(SMALL._replace(key=("b", 4)), at_screen=False)
     assert turns.may_claim(SAME, at_screen=False)
+
+
+def test_a_small_run_waits_for_no_long_one_whatever_they_weigh(monkeypatch) -> None:
+    monkeypatch.setattr(turns, "threads", 5)
+    # Staff made the benchmark go before others: its long runs weigh as much as its small one.
+    heavy = [Claimant(("a", n), "x", Priority.NORMAL) for n in range(4)]
+    monkeypatch.setattr(turns, "_busy", dict(enumerate(heavy[:3])))
+    small = Claimant(("b", 9), "x", Priority.NORMAL, is_small=True)
+    assert not turns.may_claim(heavy[3], at_screen=False)
+    for each in (small, small._replace(weight=Priority.LOW), small._replace(scope="y")):
+        assert turns.may_claim(each, at_screen=False)
+        turns.end_claim()
+    # What weighs more than all of its benchmark may, too; of small ones of one benchmark one.
+    assert turns.may_claim(heavy[3]._replace(weight=Priority.HIGH), at_screen=False)
+    turns.end_claim()
+    monkeypatch.setattr(turns, "_busy", dict(enumerate([*heavy[:2], small])))
+    assert not turns.may_claim(small._replace(key=("b", 10)), at_screen=False)
 
 
 def test_a_run_of_which_nobody_said_anything_goes_by_its_size() -> None:

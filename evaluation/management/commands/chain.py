@@ -10,6 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
+from evaluation.chain.effects import NAMES, RUNS
 from evaluation.chain.models import Chain, StepState
 from evaluation.chain.plan import DEFAULT, SPECS
 from evaluation.chain.services import advance, forecast_plan, record_of, start_chain
@@ -74,7 +75,10 @@ class Command(VerbCommand):
             self.stdout.write(json.dumps({**told, "waits_for": chain.waits_for, "steps": records}))
         else:
             for record in records:
-                figures = ", ".join(f"{n} {v:.4f}" for n, v in record["figures"].items())
+                told = record["figures"]
+                figures = ", ".join(f"{n} {told[n]:.4f}" for n in NAMES if n in told)
+                if runs := told.get(RUNS):
+                    figures += f" ({', '.join(runs)})"
                 took = "" if record["seconds"] is None else f" in {record['seconds']} s"
                 self.stdout.write(
                     f"{record['step']}. {record['do']}{took}, {record['spent_usd']} USD: {figures}"

@@ -13,7 +13,14 @@ from evaluation.judges.cards import cards_of
 from evaluation.judges.exchange import KINDS, compared_file, written
 from evaluation.judges.orders import meta_table, orders_of
 from evaluation.judges.protocol.autojudge import SHAPES
-from evaluation.judges.related import by_others, families_table, judged_twice, without_family
+from evaluation.judges.related import (
+    aligned_twice,
+    by_labels,
+    by_others,
+    families_table,
+    judged_twice,
+    without_family,
+)
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from kit.management.verbs import VerbCommand
@@ -61,7 +68,7 @@ class Command(VerbCommand):
             sheets += [meta_table(known), families_table(benchmark)]
             sheets.append(by_others(judged_twice(benchmark, known)))
             if options["rank"]:
-                sheets.append(without_family(benchmark))
+                sheets += [without_family(benchmark), by_labels(aligned_twice(benchmark))]
         if options["card"]:
             sheets = [each for each in sheets if each.name == options["card"]]
             if not sheets:

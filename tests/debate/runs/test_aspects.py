@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.adjudication.services import settle_case, undo_decision
-from annotate.candidates.reading import candidates_of, proposals
+from annotate.candidates.reading import candidates_of, in_state, proposals
 from annotate.candidates.services import confirm_candidate, refuse_candidate, take_refusal_back
 from annotate.models import (
     Aspect,
@@ -431,3 +431,23 @@ def test_screens_show_the_list_and_lead_from_one_to_the_next(garden) -> None:
     page = voter.get(f"/b/demo/vote/{case.public_id}/").content.decode()
     assert "Aspect: does the passage support it?" in page
     assert first().content in page
+
+
+def test_what_people_found_not_relevant_is_no_machine_gold_and_the_list_says_so(garden) -> None:
+    debated(garden)
+    reader, voter = (make_member(garden, name, name) for name in ("reviewer", "annotator"))
+    assert shown(garden, reader)["p10"] == ("candidate", 1)
+    record_judgment(
+        query=first().query, passage=passage("p10"), label=0, source="human", provenance={}
+    )
+    assert shown(garden, reader)["p10"] == ("off_query", 1)
+    # Who votes reads nothing of what agents said, neither before nor after.
+    assert shown(garden, voter)["p10"] == ("open", None)
+    for state, pids in (("off_query", {"p10"}), ("candidate", set()), ("conflict", set())):
+        found = in_state(enter(reader, garden.slug), proposals(garden), state)
+        assert set(found.values_list("passage__pid", flat=True)) == pids
+    assert not SupportLabel.objects.machine_gold().exists()
+    # An expert may assign it all the same.
+    expert = make_member(garden, "expert", "annotator", domains=["biology"])
+    confirm_candidate(aspect=first(), passage=passage("p10"), actor=expert)
+    assert shown(garden, reader)["p10"][0] == "gold"

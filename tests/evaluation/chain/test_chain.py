@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotate.models import (
+    Aspect,
     Assignment,
     EscalationCase,
     Review,
@@ -22,6 +23,7 @@ from annotate.models import (
     WeightScore,
     WorkState,
 )
+from annotate.support.services import record_support
 from annotate.voting.services import cast_vote
 from corpus.access import enter
 from corpus.benchmarks.services import add_person
@@ -31,6 +33,7 @@ from corpus.models import (
     Benchmark,
     CorpusVersion,
     ExpansionRun,
+    Judgment,
     Passage,
     Query,
     RerankRun,
@@ -39,7 +42,7 @@ from corpus.models import (
 )
 from corpus.versions.services import stored
 from evaluation.chain import services as verbs
-from evaluation.chain.effects import effect_chart, effect_table
+from evaluation.chain.effects import effect_chart, effect_table, effects
 from evaluation.chain.here import Here
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.steps import KINDS
@@ -509,7 +512,7 @@ def test_a_plan_tells_what_embeddings_may_cost(benchmark, settings, tmp_path) ->
     assert verbs.forecast_plan(benchmark, '[[step]]\ndo = "systems"')[0][1] == {}
 
 
-def stepped(*steps: tuple[str, dict[str, float], str]) -> list[ChainStep]:
+def stepped(*steps: tuple[str, dict[str, Any], str]) -> list[ChainStep]:
     return [
         ChainStep(number=number, do=do, figures=figures, spent_usd=Decimal(usd), state="done")
         for number, (do, figures, usd) in enumerate(steps, start=1)
@@ -538,6 +541,89 @@ def test_effects_tell_what_each_step_changed_and_what_a_dollar_bought() -> None:
     assert "change of completeness" not in found
     assert (found["completeness"][-1], found["spent"]) == (4.0, [0, 0, 4, 0, 1])
     assert [row[0].value for row in table.rows][2] == "3. debate"
+
+
+def test_the_same_runs_stand_before_and_after_a_step_and_what_it_adds_beside_them() -> None:
+    def of(**runs: float) -> dict[str, Any]:
+        return {"by_run": {name: {"nDCG@10": value} for name, value in runs.items()}}
+
+    judged = of(words=0.6, dense=0.8, piped=0.5)
+    judged["by_run"]["agent"] = {"completeness": 4.0}
+    steps = stepped(
+        ("pool", of(words=0.4, dense=0.6), "0"),
+        ("debate", of(words=0.5, dense=0.8), "2"),
+        # It ranks worse than both: no measure of theirs has fallen.
+        ("pipeline", of(words=0.5, dense=0.8, piped=0.2), "1"),
+        ("judge", judged, "1"),
+        ("clean", {}, "0"),
+        ("systems", of(words=0.9), "0"),
+    )
+    found = [(e.step.do, e.added, e.runs, e.after.get("nDCG@10"), e.changes.get("nDCG@10"))
+             for e in effects(steps)]  # fmt: skip
+    near = pytest.approx
+    assert found == [
+        ("pool", False, ("dense", "words"), near(0.5), None),
+        ("debate", False, ("dense", "words"), near(0.65), near(0.15)),
+        ("pipeline", False, ("dense", "words"), near(0.65), near(0.0)),
+        ("pipeline", True, ("piped",), near(0.2), None),
+        ("judge", False, ("agent", "dense", "piped", "words"), near(1.9 / 3), near(0.4 / 3)),
+        ("clean", False, (), None, None),
+        # Other passages: the same name is another run.
+        ("systems", False, ("words",), near(0.9), None),
+    ]
+    table = effect_table(steps)
+    rows = [[cell.value for cell in row] for row in table.rows]
+    assert [row[:2] for row in rows][2:4] == [
+        ["3. pipeline", "dense, words"], ["3. pipeline, added", "piped"]
+    ]  # fmt: skip
+    per_dollar = table.header.index("change of nDCG@10 per dollar")
+    assert rows[1][per_dollar] == near(0.075)
+    # Nothing fell, so the picture shows no fall.
+    assert "nDCG@10: 0.200" not in str(effect_chart(steps))
+    assert "nDCG@10, machine gold" not in table.header
+
+
+def test_a_chain_measures_runs_from_before_it_and_machine_gold(benchmark, tmp_path) -> None:
+    call_command("compute_run", benchmark="garden", stdout=StringIO())
+    (first,) = benchmark.retrieval_runs.all()
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        "[[step]]\ndo = 'aspects'\nshare = 0.0\n[[step]]\ndo = 'systems'\n"
+        "systems = [{ method = 'bm25', name = 'other', k1 = 0.1 }]\n"
+        "[[step]]\ndo = 'review'\nshare = 0.0\n"
+    )
+    out = StringIO()
+    call_command("chain", "garden", str(plan), stdout=out)
+    assert f"({first.name})" in out.getvalue()
+    assert "is done" in out.getvalue()
+    one, two, three = benchmark.chains.get().steps.all()
+    assert (one.figures["runs"], two.figures["runs"]) == ([first.name], ["other"])
+    assert two.figures["by_run"].keys() == {first.name, "other"} == three.figures["by_run"].keys()
+    shown = [(str(e.step), e.added, e.runs) for e in effects([one, two, three])]
+    assert shown == [
+        ("1. aspects", False, (first.name,)),
+        ("2. systems", False, (first.name,)),
+        ("2. systems", True, ("other",)),
+        ("3. review", False, (first.name, "other")),
+    ]
+    assert "nDCG@10, machine gold" not in effect_table([one, two, three]).header
+
+    # Agents find support that no expert assigned, of what the first run ranks highest.
+    aspect = Aspect.objects.present().order_by("pk").first()
+    known = set(aspect.gold_passages.values_list("passage", flat=True))
+    gold = set(Judgment.objects.filter(query=aspect.query, label__gt=0).values_list(
+        "passage", flat=True))  # fmt: skip
+    free = Passage.objects.filter(domain=aspect.query.domain).exclude(pk__in=known | gold).first()
+    record_support(aspect=aspect, passage=free, label=1, source="debate", provenance={})
+    plan.write_text("[[step]]\ndo = 'review'\nshare = 0.0\n")
+    run("garden", str(plan), "--name", "after")
+    (after,) = benchmark.chains.get(name="after").steps.all()
+    header = effect_table([one, two, three, after]).header
+    assert {"nDCG@10, machine gold", "change of nDCG@10, machine gold"} <= set(header)
+    of_first = [each.figures["by_run"][first.name] for each in (three, after)]
+    # More is gold of the query by then in that view alone.
+    assert of_first[0]["nDCG@10"] == of_first[1]["nDCG@10"]
+    assert of_first[0]["nDCG@10 (machine)"] != of_first[1]["nDCG@10 (machine)"]
 
 
 def test_the_picture_of_effects_has_the_money_beside_the_measures() -> None:

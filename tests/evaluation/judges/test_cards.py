@@ -15,6 +15,7 @@ from annotate.models import AnswerGrade, EscalationCase, GradedAnswer
 from corpus.judgments.services import record_judgment
 from corpus.models import (
     ExpansionRun,
+    Passage,
     PoolEntry,
     QuerySource,
     RerankRun,
@@ -31,7 +32,7 @@ from evaluation.judges.card import Measure, Seen, table_of
 from evaluation.judges.cards import cards_of
 from evaluation.judges.families import family_of, shared_families
 from evaluation.judges.orders import Order, meta_table, orders_of
-from evaluation.judges.related import families_table, without_family
+from evaluation.judges.related import aligned_twice, by_labels, families_table, without_family
 from evaluation.models import SupportRun, SupportSet
 from evaluation.rag.models import RagRun
 from evaluation.releases.findings import family_fault
@@ -259,6 +260,44 @@ def test_shared_families_are_named_in_the_release_and_ranked_without(world) -> N
     run.practice = True
     run.save()
     assert shared_families(world.benchmark) == {}
+
+
+def test_alignment_is_told_without_the_labels_of_a_family_that_reranks(world) -> None:
+    shared(world)
+    query = world.benchmark.domains.get(name="biology").queries.get(qid="asked")
+    run = RagRun.objects.create(
+        benchmark=world.benchmark, name="answers", harness="short", k=1, endpoint="e",
+        model="llama-3", status="done", config=CONFIG,
+    )  # fmt: skip
+    right = {"reranked": 1, "lexical": 0, "dense": 0}
+    for ranked in world.benchmark.retrieval_runs.filter(name__in=right):
+        value = [right[ranked.name]]
+        sheet = {"queries": [query.pk], "accuracy": value, "exact": value, "f1": value}
+        run.sources.create(kind="run", name=ranked.name, retrieval_run=ranked, sheet=sheet)
+    unanswered = make_ranking(make_query(world.benchmark, "no gold", "biology"), "x", name="bare")
+    sheet = {"queries": [unanswered.query_id], "accuracy": [1], "exact": [1], "f1": [1]}
+    run.sources.create(kind="run", name="bare", retrieval_run=unanswered.run, sheet=sheet)
+    (found,) = aligned_twice(world.benchmark)
+    names = dict(run.sources.values_list("pk", "name"))
+    sides = [{names[int(k)]: v for k, v in of.items()} for of in (found.before, found.after)]
+    # Only qwen's hole is what the reranked list has first: a hit and a right answer with it, a miss
+    # and a right one without. The others: a miss and a wrong answer, a hit and a wrong one.
+    assert sides == [
+        {"reranked": 1.0, "lexical": 1.0, "dense": 0.0},
+        {"reranked": 0.0, "lexical": 1.0, "dense": 0.0},
+    ]
+    # One of three pairs is ordered in both; each order has a tie: 1 / sqrt(2 * 2).
+    assert (found.tau, found.dropped) == (pytest.approx(0.5), ["bare"])
+    table = by_labels([found])
+    assert {row[2].value: row[3].value for row in table.rows}["reranked"] == "yes"
+    assert table.notes[1] == (
+        "RAGAlign of llama-3 (answers): Kendall’s tau between both orders 0.500. "
+        "No hit or outcome is known of 1 left out: bare."
+    )
+    # A person says the same of the hole: no label of qwen's counts any more.
+    hole = Passage.objects.get(pid="hole")
+    record_judgment(query=query, passage=hole, label=1, source=Source.HUMAN, provenance={})
+    assert aligned_twice(world.benchmark) == []
 
 
 def test_what_is_made_of_a_reranking_shares_its_family(world) -> None:

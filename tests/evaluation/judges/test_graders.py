@@ -182,6 +182,49 @@ def test_answers_are_ranked_with_and_without_graders_of_a_family_that_answers() 
     assert judged_twice(sheets.benchmark, orders_of(sheets.benchmark)) == []
 
 
+def test_a_model_is_one_judge_however_its_replies_are_read() -> None:
+    sheets = families()
+    (once,) = judged_twice(sheets.benchmark, orders_of(sheets.benchmark))
+    # The same replies read as the papers do, which says more is right: the strict reading speaks.
+    for grading in list(GradeRun.objects.filter(model="gpt-5").order_by("pk")):
+        sheets.run = grading.rag_run
+        every = {source: [1, 1] for source in grading.rag_run.sources.all()}
+        lax = sheets.graded("gpt-5", every, profile="reference")
+    assert len(orders_of(sheets.benchmark)["answers, short, 10 passages"]) == 3
+    (found,) = judged_twice(sheets.benchmark, orders_of(sheets.benchmark))
+    assert (found.before, found.after, found.by, found.others) == (
+        once.before, once.after, once.by, once.others
+    )  # fmt: skip
+    # Of two voices of a model, such as two temperatures, it is the mean: gpt's b (1 + 1) / 2, c
+    # (.5 + 1) / 2, and with qwen's .5 and 0 half of each sum.
+    lax.config |= {"profile": "strict", "temperature": 1.0}
+    lax.save()
+    (found,) = judged_twice(sheets.benchmark, orders_of(sheets.benchmark))
+    assert found.by == 2
+    assert found.after == {"llama-3, b": 1.0, "llama-3, c": 0.75, "qwen3-32b, a": 0.0}
+    assert found.before["llama-3, c"] == 0.375
+
+
+def test_systems_that_not_every_judge_ranked_are_counted_and_named() -> None:
+    sheets = families()
+    sheets.run = RagRun.objects.create(
+        benchmark=sheets.benchmark, name="third", harness="short", config=CONFIG, endpoint="e",
+        model="mistral-1", status="done",
+    )  # fmt: skip
+    sheets.graded("qwen3-max", {sheets.source("run", "d", [1, 1]): [1, 1]})
+    (found,) = judged_twice(sheets.benchmark, orders_of(sheets.benchmark))
+    assert found.dropped == ["mistral-1, d"]
+    assert found.before.keys() == {"llama-3, b", "llama-3, c", "qwen3-32b, a"}
+    note = by_others([found]).notes[1]
+    assert note.endswith("Not every judge ranked the same systems; 1 left out: mistral-1, d.")
+    (fault,) = family_fault(sheets.benchmark)
+    assert fault.rows[0]["name"].endswith("with and without it 0.333 (1 systems left out)")
+    # Where judges have no two systems in common there is no order, and that is said, too.
+    GradeRun.objects.filter(model="gpt-5", rag_run__name="others").delete()
+    (found,) = judged_twice(sheets.benchmark, orders_of(sheets.benchmark))
+    assert (found.tau, len(found.before), len(found.dropped)) == (None, 1, 3)
+
+
 # Files.
 
 

@@ -7,14 +7,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from annotate.candidates.gaps import find_gaps
 from annotate.models import Aspect, EscalationCase, SupportLabel
 from annotate.support.services import record_support
 from annotate.voting.services import cast_vote
+from corpus.judgments.services import record_judgment
+from corpus.models import CorpusVersion, Passage, Query
+from corpus.versions.services import make_current
+from evaluation.content.reading import read_queries
+from evaluation.content.view import view_of
 from evaluation.exporters.bright_pro import MACHINE_GOLD
 from evaluation.verification.diff import compare
 from evaluation.verification.folder import verify
 from tests.debate.runs.test_aspects import debated, first, garden, passage, practice  # noqa: F401
 from tests.evaluation.conftest import release_into, same_when_imported
+from tests.evaluation.leaderboard.test_matched_pool import derive
 from tests.evaluation.releases.test_release_content import jsonl, qrels, rows
 from tests.factories import make_member
 from tests.worlds import in_a_world
@@ -102,3 +109,68 @@ def test_an_altered_row_is_named(told, tmp_path) -> None:
     found = [each.why for each in verify(folder, checksums=False).differences]
     assert "by its evidence it does not support the aspect" in found
     assert "its votes are not those that the chain of votes was made of" in found
+
+
+def test_a_cleaned_version_inherits_it_under_the_same_rules(told, tmp_path) -> None:
+    record_support(
+        aspect=Aspect.objects.get(k=2), passage=passage("p2"), label=1, source="debate",
+        provenance={},
+    )  # fmt: skip
+    loaded = CorpusVersion.objects.loaded(told)
+    # p10 was cut in two; p6 and p2 were put into one, which supports two aspects now.
+    becomes = {"p10": ["ten", "ten'"], "p6": ["six", "mixed"], "p2": ["mixed"], "gold": ["new"]}
+    cleaned = derive(loaded, becomes)
+    assert (held(told, loaded), held(told, cleaned)) == (
+        {1: ["p10", "p6"], 2: ["p2"]},
+        {1: ["ten", "ten'", "six"]},
+    )
+
+    make_current(version=cleaned, seen=loaded.pk, actor=None)
+    told.refresh_from_db()
+    folder = tmp_path / "release"
+    release_into(told, folder)
+    report = verify(folder)
+    assert (report.differences, report.unverified) == ([], 0)
+    evidence = jsonl(folder / "evidence/machine_gold/biology.jsonl")
+    assert [(row["passage_id"], row["given_for"], row["version"]) for row in evidence] == [
+        ("ten", "p10", loaded.name), ("ten'", "p10", loaded.name), ("six", "p6", loaded.name)
+    ]  # fmt: skip
+    # What is gold of it already, or was judged for it, is not asked about again.
+    assert not gaps(cleaned, "ten", "new")
+    assert gaps(cleaned, "new") == {1: {"ten", "ten'", "six", "mixed", "new"}}
+
+    # What was said of the passage itself counts before it, and what people refused there is none.
+    piece = Passage.objects.get(version=cleaned, pid="ten'")
+    record_support(aspect=first(), passage=piece, label=0, source="human", provenance={})
+    record_judgment(
+        query=Query.objects.get(), passage=Passage.objects.get(version=cleaned, pid="six"),
+        label=0, source="human", provenance={}, actor=None,
+    )  # fmt: skip
+    assert held(told, cleaned) == {1: ["ten"]}
+    assert held(told, loaded) == {1: ["p10", "p6"], 2: ["p2"]}
+    # Nor is what people judge at this moment.
+    case = EscalationCase.objects.get()
+    EscalationCase.objects.filter(pk=case.pk).update(
+        status="open", passage=Passage.objects.get(version=cleaned, pid="ten")
+    )
+    assert held(told, cleaned) == {}
+
+
+def held(benchmark: Any, version: CorpusVersion) -> dict[int, list[str]]:
+    """Machine gold by number of the aspect in a corpus version."""
+    view = view_of(benchmark, version)
+    (record,) = read_queries(view, view.splits["biology"])
+    found = {each.k: [one.passage for one in each.machine] for each in record.aspects}
+    return {k: pids for k, pids in found.items() if pids}
+
+
+def gaps(version: CorpusVersion, *found: str) -> dict[int, set[str]]:
+    """By number of the aspects of which no run found gold, from what it found: what need not be
+    asked about."""
+    inside = Passage.objects.filter(version=version)
+    pks = set(inside.filter(pid__in=found).values_list("pk", flat=True))
+    (query,) = Query.objects.all()
+    return {
+        gap.k: set(inside.filter(pk__in=gap.taken).values_list("pid", flat=True))
+        for gap in find_gaps(version, [query], {query.pk: pks})
+    }

@@ -1,18 +1,20 @@
 """Citations judged to their end, by the practice model or somebody's endpoint over real HTTP."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from annotate.models import SentenceGrade, SentenceItem
 from corpus.models import Passage
 from evaluation.rag.models import RagAnswer
-from evaluation.support import report
+from evaluation.support import report, services
 from evaluation.support.models import Claim, SupportRun, SupportSet, SupportState
 from evaluation.support.reading import TOGETHER, Found, read
 from evaluation.support.services import forecast, retry_failed, start_support, unsaved_set
-from evaluation.support.splitting import Written, split
+from evaluation.support.splitting import Written, split, splits
 from evaluation.tasks import SUPPORT
 from kit.errors import Refused
 from llm import endpoints
@@ -22,6 +24,7 @@ from tests.annotate.grading.test_sentences import judge as judged_by
 from tests.debate.answering import answering
 from tests.evaluation.rag.room import Place, make_place
 from tests.llm.stub import status
+from tests.services.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FULL = json.dumps({"reason": "So.", "verdict": "full", "span": "Moths roll"})
@@ -180,6 +183,20 @@ def test_a_judging_that_is_killed_goes_on_and_asks_nothing_twice(place, settings
         run.refresh_from_db()
         assert (run.status, run.done, len(stub.asked)) == ("done", 4, 4)
     assert (Claim.objects.count(), SupportSet.objects.get().is_split) == (4, True)
+
+
+def test_a_lease_outlives_a_look_past_answers_that_were_split_already(place, monkeypatch) -> None:
+    def slow(*given: Any) -> Any:
+        long_ago = timezone.now() - timedelta(hours=1)
+        run = SupportRun.objects.filter(status="running")
+        assert run.update(lease_until=long_ago)
+        wait_until(lambda: run.filter(lease_until__gt=timezone.now()).exists())
+        return splits(*given)
+
+    monkeypatch.setattr(services, "splits", slow)
+    of = unsaved_set(place.room.benchmark, "references")
+    of.save()  # as if another judge had begun with them
+    assert judged(of).status == "done"
 
 
 def test_what_cannot_be_is_refused(place) -> None:
