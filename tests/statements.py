@@ -94,7 +94,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not folder:
         return
     noted: dict[str, set[str]] = defaultdict(set)
-    for path in Path(folder).glob("*.json"):
+    for path in Path(folder).rglob("*.json"):
         for test, lines in json.loads(path.read_text(encoding="utf-8")).items():
             noted[test] |= set(lines)
     kept = chosen(items, noted)
