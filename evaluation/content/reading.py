@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef, Q
 from annotate.answers.evidence import Published, answers_in
 from annotate.candidates.inherited import machine_gold_in
 from annotate.models import Aspect, CaseStatus, EscalationCase, GoldPassage, SupportLabel
+from annotate.support.models import SupportLabelQuerySet
 from corpus.computing.models import Method
 from corpus.importers.rows import LAYERS, LicenceRow, Location
 from corpus.judgments.models import Source
@@ -22,7 +23,7 @@ from corpus.models import Domain, Judgment, Licence, RankedList, RetrievalRun, S
 from corpus.texts.models import PassageQuerySet
 from corpus.versions.crosswalk import excluded_in
 from evaluation.content import inherited_rows, inherited_view
-from evaluation.content.unconfirmed import unconfirmed
+from evaluation.content.unconfirmed import NOTHING, Unconfirmed, unconfirmed
 from evaluation.content.view import View
 from evaluation.exporters.documents import Columns
 from evaluation.exporters.provenance import CODE, provenance_row
@@ -293,17 +294,9 @@ def machine_gold_of(view: View, about: Q | None = None) -> dict[tuple[int, int],
     the practice model says, which fills no gap either, nor what rests on decisions that nobody
     confirmed to be theirs: no person assigned it.
     """
-    rows = SupportLabel.objects.in_benchmark(view.benchmark).filter(about or Q())
-    if not rows.exists():
+    rows, doubtful = _given(view, about)
+    if rows is None:
         return {}
-    open_cases = EscalationCase.objects.exclude(status=CaseStatus.CLOSED)
-    undecided = open_cases.filter(
-        Q(aspect=OuterRef("aspect")) | Q(aspect=None, query=OuterRef("aspect__query")),
-        passage=OuterRef("passage"),
-    )
-    doubtful = unconfirmed(view.benchmark)
-    rows = rows.machine_gold(doubtful.support, doubtful.labels).filter(~Exists(undecided))
-    rows = rows.filter(practice=False, passage__text__isnull=False)
     if view.corpus is None or not view.is_derived:
         own = rows.filter(passage__version_id__in=view.layers).order_by("pk")
         told = own.values_list("pk", "aspect", "passage")
@@ -311,7 +304,8 @@ def machine_gold_of(view: View, about: Q | None = None) -> dict[tuple[int, int],
     found = machine_gold_in(
         view.corpus, rows, about=about, support=doubtful.support, labels=doubtful.labels
     )
-    here = open_cases.filter(query__domain__benchmark=view.benchmark).order_by()
+    here = EscalationCase.objects.exclude(status=CaseStatus.CLOSED).order_by()
+    here = here.filter(query__domain__benchmark=view.benchmark)
     of_aspects = set(here.values_list("aspect_id", "passage_id"))
     of_pairs = set(here.filter(aspect=None).values_list("query_id", "passage_id"))
     query_of = dict(rows.order_by().values_list("aspect_id", "aspect__query_id").distinct())
@@ -320,6 +314,34 @@ def machine_gold_of(view: View, about: Q | None = None) -> dict[tuple[int, int],
         for (aspect, passage), key in found.items()
         if (aspect, passage) not in of_aspects and (query_of[aspect], passage) not in of_pairs
     }
+
+
+def lost_machine_gold(view: View, domain: Domain) -> list[tuple[int, int]]:
+    """(aspect, passage) of labels that are machine gold where they were given, and that no passage
+    of this cleaned version inherits, or none that supports one aspect alone."""
+    about = Q(aspect__query__domain=domain)
+    rows, _ = _given(view, about)
+    if rows is None:
+        return []
+    kept = set(machine_gold_of(view, about).values())
+    before = rows.filter(passage__version_id__in=view.lineage).order_by("pk")
+    told = before.values_list("pk", "aspect", "passage")
+    return [(aspect, passage) for key, aspect, passage in told if key not in kept]
+
+
+def _given(view: View, about: Q | None) -> tuple[SupportLabelQuerySet | None, Unconfirmed]:
+    """Labels that are machine gold where they were given, None where none was; and what rests on
+    decisions that nobody confirmed."""
+    rows = SupportLabel.objects.in_benchmark(view.benchmark).filter(about or Q())
+    if not rows.exists():
+        return None, NOTHING
+    undecided = EscalationCase.objects.exclude(status=CaseStatus.CLOSED).filter(
+        Q(aspect=OuterRef("aspect")) | Q(aspect=None, query=OuterRef("aspect__query")),
+        passage=OuterRef("passage"),
+    )
+    doubtful = unconfirmed(view.benchmark)
+    rows = rows.machine_gold(doubtful.support, doubtful.labels).filter(~Exists(undecided))
+    return rows.filter(practice=False, passage__text__isnull=False), doubtful
 
 
 def _machine_gold(

@@ -19,6 +19,7 @@ from corpus.texts.models import CLEANED
 from debate.audits.services import audit_bound
 from debate.models import AuditItem, AuditSample
 from evaluation.content import inherited_view
+from evaluation.content.reading import lost_machine_gold
 from evaluation.content.view import View
 from evaluation.exporters.faults import MAX_PLACES, Fault, Place
 from evaluation.exporters.licences import named_only
@@ -31,7 +32,7 @@ from kit.stats.results import Estimate
 
 
 def inheritance_faults(view: View, split: str, domain: Domain) -> list[Fault]:
-    """Relevant labels and gold passages without a place, other labels without one, labels given
+    """Relevant labels, gold passages and machine gold without a place, other labels, labels given
     there that weigh less than inherited ones, texts made by the practice model."""
     found = inherited_view.of_domain(view, domain)
     pairs: dict[str, list[tuple[int, int]]] = {"uncarried_gold": [], "uncarried_labels": []}
@@ -42,8 +43,12 @@ def inheritance_faults(view: View, split: str, domain: Domain) -> list[Fault]:
         (each.query, each.passage) for each in found.labels if each.outweighed
     ]
     qids = dict(Query.objects.filter(domain=domain).values_list("pk", "qid"))
+    of_aspects = {
+        "uncarried_support": found.lost_gold,
+        "uncarried_machine_gold": lost_machine_gold(view, domain),
+    }
     aspects = Aspect.objects.select_related("query").in_bulk(
-        [pk for pk, _ in found.lost_gold[:MAX_PLACES]]
+        [pk for rows in of_aspects.values() for pk, _ in rows[:MAX_PLACES]]
     )
 
     def at_query(pk: int) -> Place:
@@ -54,7 +59,7 @@ def inheritance_faults(view: View, split: str, domain: Domain) -> list[Fault]:
 
     return [
         *(_of_passages(check, split, rows, at_query) for check, rows in pairs.items()),
-        _of_passages("uncarried_support", split, found.lost_gold, at_aspect),
+        *(_of_passages(check, split, rows, at_aspect) for check, rows in of_aspects.items()),
         _practice(view, split),
     ]
 

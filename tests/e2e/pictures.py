@@ -29,6 +29,7 @@ depth = 5
 
 [[step]]
 do = "debate"
+budget_usd = 2
 
 [[step]]
 do = "people"
@@ -39,6 +40,7 @@ do = "holes"
 [[step]]
 do = "agents"
 rounds = 3
+budget_usd = 5
 
 [[step]]
 do = "judge"
@@ -46,6 +48,7 @@ do = "judge"
 [[step]]
 do = "answers"
 k = 5
+budget_usd = 1
 
 [[step]]
 do = "grade"
@@ -59,7 +62,7 @@ from corpus.models import Benchmark
 from tests.evaluation.chain.cranfield import vote_on_all
 print(vote_on_all(Benchmark.objects.get(slug="{SLUG}"), tuple(f"annotator-{{n}}" for n in "123")))
 """
-MOST_KB = 80
+MOST_KB = 90
 
 
 def main() -> None:

@@ -128,9 +128,12 @@ def test_a_cleaned_version_inherits_it_under_the_same_rules(told, tmp_path) -> N
     make_current(version=cleaned, seen=loaded.pk, actor=None)
     told.refresh_from_db()
     folder = tmp_path / "release"
-    release_into(told, folder)
+    release = release_into(told, folder)
     report = verify(folder)
     assert (report.differences, report.unverified) == ([], 0)
+    # What p2 said went into a passage that supports two aspects: the card says so.
+    (lost,) = [fault for fault in release.faults if fault["check"] == "uncarried_machine_gold"]
+    assert [(row["aspect"], row["passage"]) for row in lost["rows"]] == [("biology-1-a2", "p2")]
     evidence = jsonl(folder / "evidence/machine_gold/biology.jsonl")
     assert [(row["passage_id"], row["given_for"], row["version"]) for row in evidence] == [
         ("ten", "p10", loaded.name), ("ten'", "p10", loaded.name), ("six", "p6", loaded.name)
