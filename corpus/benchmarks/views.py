@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, finder
 from corpus.benchmarks import archive as archive_verbs
 from corpus.benchmarks import services as verbs
 from corpus.benchmarks.forms import BenchmarkForm, LicenceForm, PersonForm, PlaceForm
@@ -264,10 +264,7 @@ def person_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.redirect(request, reverse("people", args=[slug]))
 
 
-def get_member(access: Access, pk: int) -> Membership:
-    """A member of this benchmark, or 404."""
-    members = Membership.objects.select_related("user", "benchmark")
-    return get_object_or_404(members, pk=pk, benchmark=access.benchmark)
+get_member = finder(Membership, "user")
 
 
 def _show_links(

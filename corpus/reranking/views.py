@@ -4,10 +4,9 @@ from functools import partial
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods
 
-from corpus.access import Access, enter, enter_unblinded, refuse_voter
+from corpus.access import Access, enter, enter_unblinded, finder
 from corpus.lists import domain_choices
 from corpus.models import RerankMethod, RerankRun, RerankState, RetrievalRun, Role
 from corpus.reranking import services as verbs
@@ -115,12 +114,9 @@ def method_of(params: Any) -> str:
     return given if given in RerankMethod.values else RerankMethod.POINTWISE.value
 
 
-def get_run(access: Access, pk: int) -> RerankRun:
-    """A reranking of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    related = ("benchmark", "account", "created_by", "source__corpus_version", "second", "run")
-    rows = RerankRun.objects.select_related(*related)
-    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+get_run = finder(
+    RerankRun, "account", "created_by", "source__corpus_version", "second", "run", unblinded=True
+)
 
 
 RUNS = PayingPages(

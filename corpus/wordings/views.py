@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods
 
-from corpus.access import Access, enter, enter_unblinded, refuse_voter
+from corpus.access import Access, enter, enter_unblinded, finder
 from corpus.lists import domain_choices
 from corpus.models import (
     ExpansionItem,
@@ -205,18 +205,18 @@ def runs_by_source(access: Access, names: list[str]) -> dict[str, list[Retrieval
     return found
 
 
-def get_source(access: Access, pk: int) -> QuerySource:
-    """A query source of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    return get_object_or_404(QuerySource, benchmark=access.benchmark, pk=pk)
+get_source = finder(QuerySource, unblinded=True)
 
 
-def get_expansion(access: Access, pk: int) -> ExpansionRun:
-    """An expansion of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    related = ("benchmark", "account", "created_by", "retriever__corpus_version", "source", "run")
-    rows = ExpansionRun.objects.select_related(*related)
-    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+get_expansion = finder(
+    ExpansionRun,
+    "account",
+    "created_by",
+    "retriever__corpus_version",
+    "source",
+    "run",
+    unblinded=True,
+)
 
 
 RUNS = PayingPages(

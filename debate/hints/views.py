@@ -5,13 +5,12 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotate.models import ReferencePanel
 from annotate.panels.views import get_panel
-from corpus.access import Access, enter
+from corpus.access import Access, enter, finder
 from corpus.models import Role
 from corpus.run_pages import PayingPages
 from debate.hints import services as verbs
@@ -57,10 +56,7 @@ def panel_hints(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.render(request, TEMPLATE, context)
 
 
-def get_hint_run(access: Access, pk: int) -> HintRun:
-    """A hint run of this benchmark, or 404."""
-    rows = HintRun.objects.select_related("panel__benchmark", "account")
-    return get_object_or_404(rows, pk=pk, panel__benchmark=access.benchmark)
+get_hint_run = finder(HintRun, "account", at="panel__benchmark")
 
 
 def hints_url(panel: ReferencePanel) -> str:

@@ -6,11 +6,10 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from corpus.access import Access, enter, enter_unblinded, get_query, refuse_voter
+from corpus.access import Access, enter, enter_unblinded, finder, get_query
 from corpus.models import CorpusVersion, Query, RerankRun, Role, Wording
 from corpus.reranking.services import role_of
 from corpus.reranking.views import READERS
@@ -203,12 +202,7 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any] | None:
     )
 
 
-def get_pipeline(access: Access, pk: int) -> PipelineRun:
-    """A pipeline of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    related = ("benchmark", "created_by", "retriever__corpus_version")
-    rows = PipelineRun.objects.select_related(*related)
-    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+get_pipeline = finder(PipelineRun, "created_by", "retriever__corpus_version", unblinded=True)
 
 
 RUNS = RunPages(

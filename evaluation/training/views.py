@@ -7,10 +7,9 @@ from typing import Any
 from django.contrib import messages
 from django.db.models import Count
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter, enter_unblinded, refuse_voter
+from corpus.access import Access, enter, enter_unblinded, finder
 from corpus.lists import domain_choices
 from corpus.models import Role
 from corpus.run_pages import Kind, PayingPages, asking_verbs, runs_table, states_of
@@ -176,12 +175,7 @@ def mixture_of(run: TrainingRun) -> ReportTable:
     )
 
 
-def get_run(access: Access, pk: int) -> TrainingRun:
-    """A run of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    related = ("benchmark", "account", "created_by", "source", "corpus_version")
-    rows = TrainingRun.objects.select_related(*related)
-    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+get_run = finder(TrainingRun, "account", "created_by", "source", "corpus_version", unblinded=True)
 
 
 RUNS = PayingPages(
