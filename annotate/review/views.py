@@ -28,9 +28,9 @@ from annotate.review.acts import get_review
 from annotate.review.authorship import authors_of, may_review
 from annotate.review.forms import BlindForm
 from annotate.review.models import ASPECT_CHECKS
-from annotate.review.queue import my_turn, reviews_of, waiting_for_review
 from annotate.review.rescoring import unscored, waiting_tasks
 from annotate.review.rescoring_views import blind_context
+from annotate.review.services import my_turn, reviews_of, waiting_for_review
 from annotate.review.turns import AUTHOR, REVIEWER, THIRD, TURN, Part, part_of
 from annotate.workspace.forms import cleaned
 from annotate.workspace.gold import DiscardReason

@@ -45,7 +45,8 @@ def panel_hints(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     panel = get_panel(access, pk)
     form = HintForm(request.POST if request.method == "POST" else None)
     if htmx.submit(form, partial(_start, access, panel)) is not None:
-        return htmx.redirect(request, hints_url(panel))
+        # The page of a panel's reasons.
+        return htmx.redirect(request, reverse("panel-hints", args=[panel.benchmark.slug, panel.pk]))
     context = _context(access, panel) | {"form": form}
     if form.is_bound:
         return htmx.invalid(request, TEMPLATE, context)
@@ -57,11 +58,6 @@ def panel_hints(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 get_hint_run = finder(HintRun, "account", at="panel__benchmark")
-
-
-def hints_url(panel: ReferencePanel) -> str:
-    """The page of a panel's reasons."""
-    return reverse("panel-hints", args=[panel.benchmark.slug, panel.pk])
 
 
 RUNS = PayingPages(

@@ -9,8 +9,13 @@ from corpus.models import Benchmark, CorpusVersion, Passage
 from corpus.texts.models import PassageQuerySet
 from corpus.versions.services import stored
 from evaluation.rag.models import AnswerState, RagAnswer, RagRun, SourceKind
-from evaluation.rag.protocol.answering import answer_request, has_information, read_answers
-from evaluation.rag.protocol.strings import Strings, measure
+from evaluation.rag.protocol.answering import (
+    Strings,
+    answer_request,
+    has_information,
+    measure,
+    read_answers,
+)
 from evaluation.rag.services import generator_of
 from kit.runs.models import RunGroup
 from llm import pump

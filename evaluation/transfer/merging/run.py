@@ -48,7 +48,12 @@ class Merge:
 
     def run(self, step: Callable[[int, int], object] = lambda *_: None) -> What:
         """Every query after the other, each in a transaction of its own; the report."""
-        self._give_claimed()
+        for stranger, person in self.told.claimed.items():
+            try:
+                with transaction.atomic():
+                    give(self._there, stranger, person)
+            except Refused as refusal:
+                self.told.leave(f"the claim of {stranger.username}", str(refusal))
         rows = Query.objects.filter(domain__benchmark=self._there).select_related("domain")
         # No cursor stays open: SQLite would keep what it saw, and refuse to write after others.
         keys = list(rows.order_by("pk").values_list("pk", flat=True))
@@ -64,14 +69,6 @@ class Merge:
                     transaction.set_rollback(self._is_trial)
             step(done, len(keys))
         return self.told.report
-
-    def _give_claimed(self) -> None:
-        for stranger, person in self.told.claimed.items():
-            try:
-                with transaction.atomic():
-                    give(self._there, stranger, person)
-            except Refused as refusal:
-                self.told.leave(f"the claim of {stranger.username}", str(refusal))
 
     def _query(self, theirs: Query) -> Query | None:
         about = {"domain__benchmark": self.told.here, "domain__name": theirs.domain.name}
