@@ -16,13 +16,15 @@ from corpus.computing.searching import texts_of
 from corpus.models import RerankItem, RerankRun, RerankState, RetrievalRun
 from corpus.reranking import asking, rules
 from corpus.reranking.probing import probe
-from corpus.reranking.reading import Candidates, candidates_of, relevant_of
 from corpus.reranking.services import (
     ALONE,
     INTERPOLATE,
     TIE_BREAK,
+    Candidates,
+    candidates_of,
     is_probed,
     names_taken,
+    relevant_of,
     settings_of,
 )
 from corpus.retrieval.toplist import scaled

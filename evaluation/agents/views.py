@@ -27,8 +27,7 @@ from evaluation.agents.models import (
     VerdictState,
 )
 from evaluation.agents.protocol.measures import GAMMA
-from evaluation.agents.reading import judges
-from evaluation.agents.traces import study
+from evaluation.agents.reading import judges, study
 from evaluation.agents.trust.forms import BridgeForm
 from evaluation.agents.trust.noise import tables_of
 from kit import htmx

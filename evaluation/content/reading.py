@@ -27,7 +27,7 @@ from evaluation.exporters.documents import Document
 from evaluation.exporters.provenance import CODE, provenance_row
 from evaluation.exporters.rankllm import DEPTH, Candidate, Request
 from evaluation.exporters.records import EXPERT, AspectRecord, Label, MachineGold, QueryRecord
-from kit.database.bulk import in_key_order
+from kit.database.reading import in_key_order
 
 _QUERIES_AT_ONCE = 20
 

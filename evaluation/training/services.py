@@ -37,7 +37,7 @@ from evaluation.training.reading import candidates
 from evaluation.training.repeats import Repeats
 from evaluation.training.words import LANGUAGES
 from kit import audit
-from kit.database.bulk import in_key_order
+from kit.database.reading import in_key_order
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import RunStatus

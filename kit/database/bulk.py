@@ -1,4 +1,4 @@
-"""Many rows at once, inserted, updated or read at driver speed: the one place that knows how each
+"""Many rows at once, inserted or updated at driver speed: the one place that knows how each
 database likes it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,7 +7,6 @@ from itertools import repeat
 from typing import Any, cast
 
 from django.db import DatabaseError, OperationalError, connection, models
-from django.db.models import Count, Max, Min
 
 # Pages of 4 KB in SQLite's log before they are moved into the database file: 64 MB, because
 # index pages that change with every chunk are then moved once and not each time.
@@ -217,28 +216,6 @@ def _escaped(text: str) -> str:
 def _pragma(name: str, value: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"PRAGMA {name} = {value}")
-
-
-# Rows fetched at a time: what is held, whatever the size of the table.
-CHUNK = 1_000
-
-
-def in_key_order(
-    rows: models.QuerySet[Any], *columns: str, part: models.QuerySet[Any]
-) -> Iterator[tuple[Any, ...]]:
-    """The columns of every row by ascending primary key; holds CHUNK rows.
-
-    PostgreSQL plans a cursor for its first rows: it would walk the whole table in the order of
-    keys, looking for some of them. So it is told between which keys they lie: those of `part`,
-    which holds all `rows` and is best told by an index alone.
-    """
-    if connection.vendor == "postgresql":
-        # Asked for the ends alone, it would walk the table from both of its ends, too.
-        ends = part.order_by().aggregate(first=Min("pk"), last=Max("pk"), count=Count("*"))
-        if not ends["count"]:
-            return iter(())
-        rows = rows.filter(pk__range=(ends["first"], ends["last"]))
-    return rows.order_by("pk").values_list(*columns).iterator(chunk_size=CHUNK)
 
 
 def update_rows(rows: Sequence[models.Model], names: Sequence[str]) -> None:

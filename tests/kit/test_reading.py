@@ -4,7 +4,7 @@ import pytest
 
 from corpus.benchmarks.services import create_benchmark
 from corpus.models import CorpusVersion, Domain, Passage
-from kit.database.bulk import in_key_order
+from kit.database.reading import in_key_order
 
 pytestmark = pytest.mark.django_db
 

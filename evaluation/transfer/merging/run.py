@@ -21,8 +21,7 @@ from evaluation.transfer.merging.history import merge_history
 from evaluation.transfer.merging.labels import merge_labels
 from evaluation.transfer.merging.panels import merge_panels
 from evaluation.transfer.merging.reviews import merge_reviews
-from evaluation.transfer.merging.rows import Rows
-from evaluation.transfer.merging.told import Told, What
+from evaluation.transfer.merging.rows import Rows, Told, What
 from evaluation.transfer.merging.votes import merge_votes
 from evaluation.transfer.models import Choice, MergeConflict
 from kit.errors import Refused
