@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, finder
 from corpus.models import Role
 from corpus.run_pages import RunPages
 from evaluation.transfer import services as verbs
@@ -194,10 +194,7 @@ def get_transfer(access: Access, pk: int) -> Transfer:
     return get_object_or_404(rows, pk=pk, benchmark=access.benchmark)
 
 
-def get_conflict(access: Access, pk: int) -> MergeConflict:
-    """A conflict of this benchmark, or 404."""
-    rows = MergeConflict.objects.select_related("benchmark", "judgment", "support")
-    return get_object_or_404(rows, pk=pk, benchmark=access.benchmark)
+get_conflict = finder(MergeConflict, "judgment", "support")
 
 
 def is_there(run: Transfer) -> bool:

@@ -9,8 +9,13 @@ from annotate.voting.services import cast_vote
 from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Source, Status
 from debate.adoption import services as undoing
-from debate.adoption.preview import preview_adoption, with_effect
-from debate.adoption.services import adopt_run, undo_adoption, why_not
+from debate.adoption.services import (
+    adopt_run,
+    preview_adoption,
+    undo_adoption,
+    why_not,
+    with_effect,
+)
 from debate.runs.configuration import RunConfig
 from kit.errors import Refused
 from kit.models import Event

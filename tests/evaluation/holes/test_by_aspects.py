@@ -15,8 +15,7 @@ from corpus.models import Passage, Pool, PoolEntry
 from evaluation.chain.effects import measured
 from evaluation.holes.next_labels import Costs, as_table, chances, next_labels, pool_next
 from evaluation.holes.tables import aspect_tables, growth_table, holes_in
-from evaluation.leaderboard.drill import drill
-from evaluation.leaderboard.services import leaderboard_of
+from evaluation.leaderboard.services import drill, leaderboard_of
 from evaluation.scores import sheets
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView

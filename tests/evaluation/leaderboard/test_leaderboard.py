@@ -24,7 +24,7 @@ from evaluation.holes import views as hole_pages
 from evaluation.leaderboard import noise
 from evaluation.leaderboard import services as compared_tests
 from evaluation.leaderboard import services as leaderboard
-from evaluation.leaderboard.drill import drill
+from evaluation.leaderboard.services import drill
 from evaluation.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
 from evaluation.published import services as published
 from evaluation.published.services import known_systems, systems_with_runs

@@ -15,8 +15,7 @@ from corpus.judgments.services import record_judgment
 from corpus.models import Benchmark, Judgment, Query, RankedList, RetrievalRun, Source
 from evaluation.experiments.services import create_experiment
 from evaluation.published.services import PublishedTable, tables
-from evaluation.reproduction.evidence import Kind
-from evaluation.reproduction.recognising import recognised
+from evaluation.reproduction.evidence import Kind, recognised
 from evaluation.reproduction.services import Figure, State, figures, summary
 from tests.corpus.import_files import imported
 from tests.evaluation.conftest import release_into
