@@ -409,8 +409,10 @@ if LIMITS_CACHE:
 ASSAY_QUOTA_BYTES = env.int("ASSAY_QUOTA_BYTES", default=100 * 1024**3)
 ASSAY_QUOTA_CALLS = env.int("ASSAY_QUOTA_CALLS", default=0)
 ASSAY_QUOTA_USD = env.float("ASSAY_QUOTA_USD", default=0.0)
-# Seconds for a statement of a page that is only looked at; 0 is no limit.
+# Seconds for a statement of a page that is only looked at, and for one behind what is sent; 0 is no
+# limit.
 ASSAY_QUERY_SECONDS = env.float("ASSAY_QUERY_SECONDS", default=20.0)
+ASSAY_WRITE_SECONDS = env.float("ASSAY_WRITE_SECONDS", default=60.0)
 # A folder on this machine whose files admins may import without uploading them; empty means none.
 ASSAY_IMPORT_FOLDER = env.str("ASSAY_IMPORT_FOLDER", default="")
 FILE_UPLOAD_HANDLERS = [
@@ -422,7 +424,8 @@ FILE_UPLOAD_HANDLERS = [
 # Pages that experts collect are fetched from the public web only. Addresses of your own network
 # that may be fetched as well, as address:port, comma separated (10.1.2.3:443).
 ASSAY_FETCH_ALSO = env.list("ASSAY_FETCH_ALSO", default=[])
-# Seconds of processor time for reading one of them; what takes more is refused.
+# Seconds of processor time for reading one of them, or an upload for import, which has ten more for
+# each megabyte; what takes more is refused.
 ASSAY_READ_SECONDS = env.int("ASSAY_READ_SECONDS", default=60)
 
 # --- API -------------------------------------------------------------------------------------
