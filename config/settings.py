@@ -26,6 +26,7 @@ from config.safety import (
     read_mail_server,
     read_secret_key,
     read_seed_key,
+    read_storage,
     say_in_one_line,
 )
 
@@ -47,6 +48,10 @@ PAGES = ASSAY_DATA / "pages"
 RELEASES = ASSAY_DATA / "releases"
 # Indexes of corpora that were ranked here, under the hash of what they hold; may be deleted.
 INDEXES = ASSAY_DATA / "indexes"
+
+# One storage for uploads, pages, releases, indexes and files of benchmarks, where machines share no
+# disk: s3://bucket/folder?endpoint_url=https://...; empty means the data folder.
+ASSAY_STORAGE = env.str("ASSAY_STORAGE", default="")
 
 # How many copies of the database that `make run` makes before upgrades are kept in backups/; 0
 # makes none.
@@ -368,6 +373,8 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": _PLAIN if ASSAY_PLAIN_STATIC else _MANIFEST},
 }
+if ASSAY_STORAGE:
+    STORAGES["files"] = read_storage(ASSAY_STORAGE)
 WHITENOISE_USE_FINDERS = ASSAY_PLAIN_STATIC
 MEDIA_ROOT = UPLOADS
 # Large files come in here, where those of a killed process are swept up, and not to the system's.

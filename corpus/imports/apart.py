@@ -42,7 +42,11 @@ def unpacked(context: LoadContext, archive: Path, target: Path, beat: Callable[[
 
 
 def rows_of(
-    context: LoadContext, path: Path, asked: dict[str, str], beat: Callable[[], None]
+    context: LoadContext,
+    path: Path,
+    qrels: Path | None,
+    asked: dict[str, str],
+    beat: Callable[[], None],
 ) -> Iterator[Any]:
     """What the reader of the import's format yields of this path; `asked` is what else it takes.
 
@@ -50,7 +54,6 @@ def rows_of(
     sent), at the speed of `load_benchmark`. Raises Broken out of its bounds.
     """
     run, meter = context.run, context.meter
-    qrels = Path(run.qrels_path) if run.qrels_path else None
     if not run.size:
         yield from format_named(run.format).read(path, qrels=qrels, meter=meter, **asked)
         return
@@ -61,7 +64,7 @@ def rows_of(
         watch=beat,
         format=run.format,
         path=str(path),
-        qrels=run.qrels_path,
+        qrels=str(qrels or ""),
         limit=meter.limit,
         names=meter.names,
         asked=asked,

@@ -11,7 +11,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 from django.conf import settings
@@ -60,7 +60,7 @@ from corpus.models import (
 )
 from corpus.texts.indexing import request_index
 from corpus.versions.services import drop_version
-from kit import audit
+from kit import audit, storage
 from kit.database.bulk import analyze, bulk_loading
 from kit.runs.models import RunStatus
 
@@ -227,12 +227,12 @@ def _read_all(context: LoadContext) -> tuple[LoadRows, TextLoader, RunLoader]:
             due = now + _BEAT_SECONDS
 
     try:
-        with _readable(context, beat) as path:
+        with _readable(context, beat) as (path, qrels):
             runs.path = path
             asked = {"domain": run.domain} if run.format in RUN_FORMATS else {}
             if asked:
                 _check_names(context, path)
-            with closing(rows_of(context, path, asked, beat)) as rows:
+            with closing(rows_of(context, path, qrels, asked, beat)) as rows:
                 for row in rows:
                     if isinstance(row, RunRow):
                         runs.add(row)
@@ -353,12 +353,20 @@ def _show(context: LoadContext) -> None:
 
 
 @contextmanager
-def _readable(context: LoadContext, beat: Callable[[], None]) -> Iterator[Path]:
-    """The path to read, unpacked if it is a zip."""
-    path = Path(context.run.path)
-    if path.suffix.lower() != ".zip" or not path.is_file():
-        yield path
-        return
+def _readable(context: LoadContext, beat: Callable[[], None]) -> Iterator[tuple[Path, Path | None]]:
+    """The path to read, unpacked if it is a zip, and that of its gold."""
+    run = context.run
+    gold = storage.local(Path(run.qrels_path)) if run.qrels_path else nullcontext()
+    with gold as qrels, storage.local(Path(run.path)) as path:
+        if path.suffix.lower() == ".zip" and path.is_file():
+            with _unpacked(context, path, beat) as root:
+                yield root, qrels
+        else:
+            yield path, qrels
+
+
+@contextmanager
+def _unpacked(context: LoadContext, path: Path, beat: Callable[[], None]) -> Iterator[Path]:
     target = Path(settings.UPLOADS) / f"import-{context.run.pk}"
     # A load that was killed may have left its files here.
     shutil.rmtree(target, ignore_errors=True)
