@@ -18,7 +18,7 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from io import BytesIO
@@ -81,7 +81,7 @@ def stream(
     bounds: Bounds | None = None,
     watch: Callable[[], None] | None = None,
     **options: Any,
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     """What `function` yields of an empty body and `options`, while it goes on to the next.
 
     `kinds` are the classes that come beside texts, numbers, lists, tuples and dicts: a process

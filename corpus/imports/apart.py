@@ -1,6 +1,6 @@
 """What people send is read in a process of its own, with bounds on its time and memory."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -47,7 +47,7 @@ def rows_of(
     qrels: Path | None,
     asked: dict[str, str],
     beat: Callable[[], None],
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     """What the reader of the import's format yields of this path; `asked` is what else it takes.
 
     Read here where the file was named on this machine's command line (nothing of it counts as

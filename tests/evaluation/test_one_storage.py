@@ -6,6 +6,7 @@ import shutil
 import time
 import zipfile
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from corpus.imports import uploads
 from corpus.imports.services import start_import
 from corpus.models import CorpusVersion
 from corpus.pages.services import forget_raw, read_raw, write_raw
+from evaluation.apps import _forget_releases
 from evaluation.releases import building
 from evaluation.releases.services import start_release
 from evaluation.releases.views import diff_of
@@ -30,9 +32,11 @@ from kit.backup.archive import Reader
 from kit.backup.services import _put_files, back_up
 from kit.errors import Refused
 from tests.corpus.import_files import bright_row, write_lines
+from tests.evaluation.conftest import Garden, make_garden
+from tests.factories import make_member
 from tests.s3 import KEYS, bucket
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +57,11 @@ def stored(served, settings, tmp_path: Path, monkeypatch) -> Any:
         setattr(settings, name.upper(), tmp_path / name)
     yield made
     made.objects.all().delete()
+
+
+@pytest.fixture
+def garden(stored) -> Garden:
+    return make_garden()
 
 
 def keys(stored: Any) -> list[str]:
@@ -140,24 +149,19 @@ def released(garden, version: str) -> Any:
     return release
 
 
-def test_a_release_is_served_compared_and_forgotten_anywhere(
-    stored, garden, admin, tmp_path, django_capture_on_commit_callbacks
-) -> None:
+def test_a_release_is_served_compared_and_forgotten_anywhere(stored, garden, tmp_path) -> None:
     first, second = released(garden, "0.1.0-rc.1"), released(garden, "0.1.0-rc.2")
     assert on_disk(tmp_path) == []
     assert len(keys(stored)) == len(first.files) + len(second.files)
     client = Client()
-    client.force_login(admin.user)
+    client.force_login(make_member(garden.benchmark, "admin", "admin"))
     at = f"/b/garden/releases/{first.pk}/"
     assert "no longer" not in client.get(at).content.decode()
     answer = client.get(f"{at}archive/")
-    with zipfile.ZipFile(answer.file_to_stream) as archive:
+    with zipfile.ZipFile(BytesIO(b"".join(answer.streaming_content))) as archive:
         assert len(archive.namelist()) == len(first.files)
     assert diff_of(first, second) == diff_of(first, first)
-    from evaluation.apps import _forget_releases
-
-    with django_capture_on_commit_callbacks(execute=True):
-        _forget_releases(garden.benchmark)
+    _forget_releases(garden.benchmark)
     assert keys(stored) == []
 
 
