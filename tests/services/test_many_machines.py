@@ -24,6 +24,7 @@ from corpus.imports.services import queue_import
 from corpus.models import GoldVersion, ImportRun, Judgment, Passage
 from debate.models import DebateRun
 from kit.management.commands.serve import web_command
+from llm import endpoints
 from llm.models import Call
 from tests.annotate.world import make_world
 from tests.bench.server import ROOT, free_port, wait_for_port
@@ -116,8 +117,8 @@ def test_nothing_is_lost_or_doubled_between_machines(
     workers = [brokered.start_worker(on=machine(tmp_path, f"worker-{n}")) for n in range(3)]
     pool, moths, world = make_pairs(PAIRS), make_benchmark("moths", domains=()), make_world()
     VotingPlan.objects.create(benchmark=world.benchmark, version=1, reveal="start")
-    for _ in range(CASES):
-        world.case()
+    for number in range(CASES):
+        world.case(origin=f"debate:{10**6 + number}")  # none of the run's
     voters = [make_token(make_member(world.benchmark, f"p{n}", "annotator")) for n in range(PEOPLE)]
     keys = {
         each.slug: make_token(make_member(each, f"boss-of-{each.slug}", "admin"))
@@ -141,7 +142,8 @@ def test_nothing_is_lost_or_doubled_between_machines(
         )
     )
     voting.start()
-    debate = ask(1, pool.benchmark.slug, "debate-runs/", json={"pool": pool.pk}).json()["id"]
+    plan = {"pool": pool.pk, "endpoint": endpoints.available()[0].name}
+    debate = ask(1, pool.benchmark.slug, "debate-runs/", json=plan).json()["id"]
     wait_until(lambda: Call.objects.count() > 50)
     files = {"file": ("moths.zip", as_zip(DEMO))}
     loading = ask(0, "moths", "imports/", files=files, data={"format": "bright_pro"}).json()["id"]
@@ -159,7 +161,8 @@ def test_nothing_is_lost_or_doubled_between_machines(
     check_kept(tallies[0])
     run = DebateRun.objects.get(pk=debate)
     found = result_of(run)
-    assert (run.status, run.error, run.done) == ("done", "", PAIRS)
+    said = "\n".join(each.said for each in workers)
+    assert (run.status, run.error, run.done) == ("done", "", PAIRS), said
     assert (found.debates, found.turns) == (expected.debates, expected.turns)
     assert found.answered == expected.answered
     labels = {key: n for key, n in found.labels.items() if key[0] in expected.debates}
