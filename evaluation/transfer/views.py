@@ -22,7 +22,7 @@ from evaluation.transfer.conflicts import choose
 from evaluation.transfer.merging.run import open_conflicts
 from evaluation.transfer.models import MergeConflict, Transfer, TransferKind
 from evaluation.transfer.writing import pseudonyms
-from kit import htmx
+from kit import htmx, storage
 from kit.lists.tables import Column, Table
 from kit.runs.models import RunStatus
 
@@ -200,7 +200,7 @@ get_conflict = finder(MergeConflict, "judgment", "support")
 def is_there(run: Transfer) -> bool:
     """Whether it was written here, and nobody has deleted it."""
     is_over = run.kind == TransferKind.EXPORT and run.status == RunStatus.DONE
-    return is_over and verbs.place_of(run).exists()
+    return is_over and storage.size(verbs.place_of(run)) is not None
 
 
 def can_apply(run: Transfer) -> bool:
@@ -214,7 +214,7 @@ def send_file(run: Transfer) -> FileResponse:
     if not is_there(run):
         raise Http404("This file is not here.")
     path = verbs.place_of(run)
-    return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
+    return FileResponse(storage.opened(path), as_attachment=True, filename=path.name)
 
 
 RUNS = RunPages(
