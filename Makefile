@@ -38,7 +38,7 @@ check: $(VENV)/dev.stamp ## style, types, import contracts, migrations, template
 e2e: $(VENV)/dev.stamp ## the whole path in headless Chromium (apt: chromium-headless-shell); pictures in SHOTS
 	SHOTS="$(SHOTS)" $(PY) -m pytest -p playwright -m e2e -n 2 --dist loadfile --durations 15 tests/e2e $(ARGS)
 
-test-services: $(VENV)/dev.stamp ## the suite, slow and fault tests on PostgreSQL, Redis, RabbitMQ
+test-services: $(VENV)/dev.stamp ## the suite with what is slow, on PostgreSQL too; faults on RabbitMQ and Redis
 	.ci/services $(PY) $(PART)
 
 chaos: $(VENV)/dev.stamp ## kill workers N times over 5,000 pairs, and check what is left (N=200)

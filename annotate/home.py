@@ -34,8 +34,8 @@ from annotate.models import (
 )
 from annotate.panels.labels import waiting_labels
 from annotate.panels.settling import waiting_checks
-from annotate.review.queue import my_turn, waiting_for_review
 from annotate.review.rescoring import waiting_tasks
+from annotate.review.services import my_turn, waiting_for_review
 from annotate.voting.eligibility import waiting_for
 from annotate.worked import COUNTED, last_days, seconds_a_query, seconds_a_vote
 from corpus.access import Access

@@ -26,7 +26,6 @@ NOUNS: dict[str, tuple[str, str]] = {
     "annotate.guidelines": ("Guidelines", "The rules that people work by."),
     "corpus.pools": ("Pools", "Pairs to judge, from what systems ranked highest."),
     "debate.runs": ("Debate runs", "Agents arguing over the pairs of a pool."),
-    "debate.loaders": ("Debate runs", "Agents arguing over the pairs of a pool."),  # one run
     "debate.results": ("Debate results", "What a debate run came to."),
     "debate.hints": ("Hints", "Arguments for both sides, for experts."),
     "debate.audits": ("Audits", "Agreed pairs that people judge again."),

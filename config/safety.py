@@ -11,7 +11,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -162,6 +162,27 @@ def check_provider(issuer: str, client: str, secret: str) -> None:
         raise ImproperlyConfigured("OIDC_ISSUER must be an https:// address.")
     if find_spec("mozilla_django_oidc") is None:
         raise ImproperlyConfigured("OIDC_ISSUER needs the packages of requirements-scale.txt.")
+
+
+def read_storage(url: str) -> dict[str, Any]:
+    """Django's storage of files at this address; raises ImproperlyConfigured for what is none.
+
+    s3://bucket/folder, with the client's `endpoint_url` and `region_name` as parameters; keys come
+    from where that client looks for them (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY).
+    """
+    parts, known = urlsplit(url), {"endpoint_url", "region_name", "addressing_style"}
+    options = dict(parse_qsl(parts.query))
+    if parts.scheme != "s3" or not parts.hostname or parts.password or options.keys() - known:
+        raise ImproperlyConfigured(
+            "ASSAY_STORAGE is s3://bucket/folder?endpoint_url=https://...&region_name=..., "
+            "without a key."
+        )
+    if find_spec("storages") is None or find_spec("boto3") is None:
+        raise ImproperlyConfigured("ASSAY_STORAGE needs the packages of requirements-scale.txt.")
+    own = {"bucket_name": parts.hostname, "location": parts.path.strip("/")}
+    # Objects belong to the bucket's owner; what is read is kept in memory up to so many bytes.
+    fixed = {"default_acl": None, "file_overwrite": True, "max_memory_size": 2**24}
+    return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": fixed | own | options}
 
 
 def check_groups(given: Any) -> dict[str, dict[str, Any]]:

@@ -26,6 +26,7 @@ from config.safety import (
     read_mail_server,
     read_secret_key,
     read_seed_key,
+    read_storage,
     say_in_one_line,
 )
 
@@ -47,6 +48,10 @@ PAGES = ASSAY_DATA / "pages"
 RELEASES = ASSAY_DATA / "releases"
 # Indexes of corpora that were ranked here, under the hash of what they hold; may be deleted.
 INDEXES = ASSAY_DATA / "indexes"
+
+# One storage for uploads, pages, releases, indexes and files of benchmarks, where machines share no
+# disk: s3://bucket/folder?endpoint_url=https://...; empty means the data folder.
+ASSAY_STORAGE = env.str("ASSAY_STORAGE", default="")
 
 # How many copies of the database that `make run` makes before upgrades are kept in backups/; 0
 # makes none.
@@ -368,6 +373,8 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": _PLAIN if ASSAY_PLAIN_STATIC else _MANIFEST},
 }
+if ASSAY_STORAGE:
+    STORAGES["files"] = read_storage(ASSAY_STORAGE)
 WHITENOISE_USE_FINDERS = ASSAY_PLAIN_STATIC
 MEDIA_ROOT = UPLOADS
 # Large files come in here, where those of a killed process are swept up, and not to the system's.
@@ -409,8 +416,10 @@ if LIMITS_CACHE:
 ASSAY_QUOTA_BYTES = env.int("ASSAY_QUOTA_BYTES", default=100 * 1024**3)
 ASSAY_QUOTA_CALLS = env.int("ASSAY_QUOTA_CALLS", default=0)
 ASSAY_QUOTA_USD = env.float("ASSAY_QUOTA_USD", default=0.0)
-# Seconds for a statement of a page that is only looked at; 0 is no limit.
+# Seconds for a statement of a page that is only looked at, and for one behind what is sent; 0 is no
+# limit.
 ASSAY_QUERY_SECONDS = env.float("ASSAY_QUERY_SECONDS", default=20.0)
+ASSAY_WRITE_SECONDS = env.float("ASSAY_WRITE_SECONDS", default=60.0)
 # A folder on this machine whose files admins may import without uploading them; empty means none.
 ASSAY_IMPORT_FOLDER = env.str("ASSAY_IMPORT_FOLDER", default="")
 FILE_UPLOAD_HANDLERS = [
@@ -422,7 +431,8 @@ FILE_UPLOAD_HANDLERS = [
 # Pages that experts collect are fetched from the public web only. Addresses of your own network
 # that may be fetched as well, as address:port, comma separated (10.1.2.3:443).
 ASSAY_FETCH_ALSO = env.list("ASSAY_FETCH_ALSO", default=[])
-# Seconds of processor time for reading one of them; what takes more is refused.
+# Seconds of processor time for reading one of them, or an upload for import, which has ten more for
+# each megabyte; what takes more is refused.
 ASSAY_READ_SECONDS = env.int("ASSAY_READ_SECONDS", default=60)
 
 # --- API -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ without the needed role get 403. The object is fetched and the right is checked 
 neither can be forgotten.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -143,6 +144,24 @@ def get_passage(access: Access, pk: int) -> Passage:
     """A visible passage of this benchmark, or 404."""
     passages = Passage.objects.shown().filter(pk=pk, domain__benchmark=access.benchmark)
     return first_or_404(passages.select_related("domain", "document"), "passage")
+
+
+def finder(
+    model: type[_Row], *related: str, at: str = "benchmark", unblinded: bool = False
+) -> Callable[[Access, int], _Row]:
+    """What fetches a row of the model by its key, with the benchmark, which it names `at` a field
+    or further on, and with what it is `related` to; or Http404.
+
+    With `unblinded` it is kept from who votes: PermissionDenied.
+    """
+
+    def find(access: Access, pk: int) -> _Row:
+        if unblinded:
+            refuse_voter(access)
+        rows = model._default_manager.filter(**{at: access.benchmark}, pk=pk)
+        return first_or_404(rows.select_related(at, *related), str(model._meta.verbose_name))
+
+    return find
 
 
 def first_or_404(rows: QuerySet[_Row], noun: str) -> _Row:

@@ -160,7 +160,7 @@ class RunPages(Generic[RunT]):
         kind: Kind[RunT] | None = None,
     ) -> None:
         self.name = name = name or model.page_route
-        self.get, self.verbs = get, verbs
+        self.model, self.get, self.verbs = model, get, verbs
         self._kind = kind
         self.said, self.readers = said or {}, readers
         self.list, self.new = around[0] or f"{name}s", around[1] or f"{name}-new"

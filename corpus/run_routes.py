@@ -45,8 +45,8 @@ class RunRoute(Route):
 
     @property
     def noun_of(self) -> str:
-        """What the schema lists the route with: the package of its pages (kit.schema)."""
-        return self.pages.get.__module__
+        """What the schema lists the route with: the package of its rows (kit.schema)."""
+        return self.pages.model.__module__
 
     def answer(self, access: Access, pk: int) -> Response:
         """The run as it is now."""
@@ -168,8 +168,8 @@ def kind_paths(
     pages: RunPages[Any],
     serializer_class: type[Any],
     new: type[serializers.Serializer],
-    retrieval_runs: Sequence[str],
     asked: Sequence[str],
+    retrieval_runs: Sequence[str] = (),
     configurable: Collection[str] = (),
     missing: tuple[str, str] = ("", ""),
 ) -> list[URLPattern]:

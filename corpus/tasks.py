@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from corpus.cleaning import tasks as cleaning_tasks  # noqa: F401  (registers its task)
-from corpus.computing import services as computing
+from corpus.computing.services import run_computation
 from corpus.models import (
     ExpansionRun,
     PageFetch,
@@ -13,20 +13,16 @@ from corpus.models import (
     RunComputation,
 )
 from corpus.pages import fetching
-from corpus.pools import builds as pool_builds
-from corpus.reranking import publish as reranking
+from corpus.pools.builds import run_build
+from corpus.reranking import pump as reranking
 from corpus.texts.indexing import take_turn
-from corpus.wordings import publish as wordings
+from corpus.wordings import pump as wordings
 from kit.runs.driving import Drive
-from kit.runs.sharing import Share
+from kit.runs.polling import claimed_task
 
-
-@shared_task(name=PassageIndexRun.task_name)
-def index_passages(run_id: int) -> None:
-    """Index passages for search; delivered twice, the second finds it claimed."""
-    run = PassageIndexRun.objects.filter(pk=run_id).first()
-    if run is not None and run.claim():
-        take_turn(run)
+index_passages = claimed_task(PassageIndexRun, take_turn)
+build_pool = claimed_task(PoolBuild, run_build, "benchmark", "created_by")
+compute_run = claimed_task(RunComputation, run_computation, "benchmark")
 
 
 @shared_task(name=PageFetch.task_name)
@@ -38,49 +34,16 @@ def fetch_page(run_id: int) -> None:
     fetching.take_turn(run_id)
 
 
-@shared_task(name=PoolBuild.task_name)
-def build_pool(run_id: int) -> None:
-    """Build a pool; delivered twice, the second finds it claimed."""
-    run = PoolBuild.objects.select_related("benchmark", "created_by").filter(pk=run_id).first()
-    if run is not None and run.claim():
-        pool_builds.run_build(run)
-
-
-@shared_task(name=RunComputation.task_name)
-def compute_run(run_id: int) -> None:
-    """Compute a retrieval run; delivered twice, the second finds it claimed."""
-    run = RunComputation.objects.select_related("benchmark").filter(pk=run_id).first()
-    if run is not None and run.claim():
-        computing.run_computation(run)
-
-
-@shared_task(name=ExpansionRun.task_name)
-def expand(run_id: int) -> None:
-    """Take part in an expansion; harmless when delivered twice."""
-    EXPANSIONS.take_part(run_id)
-
-
-@shared_task(name=RerankRun.task_name)
-def rerank(run_id: int) -> None:
-    """Take part in a reranking; harmless when delivered twice."""
-    RERANKINGS.take_part(run_id)
-
-
-def _expand(share: Share[ExpansionRun]) -> None:
-    from corpus.wordings.pump import ExpansionPump  # the client is slow to import
-
-    ExpansionPump.take_groups(share)
-
-
-def _rerank(share: Share[RerankRun]) -> None:
-    from corpus.reranking.pump import RerankPump  # the client is slow to import
-
-    RerankPump.take_groups(share)
-
-
 EXPANSIONS = Drive(
-    ExpansionRun, work=_expand, close=wordings.close, related=("benchmark", "retriever")
+    ExpansionRun,
+    work=wordings.ExpansionPump.take_groups,
+    close=wordings.close,
+    related=("benchmark", "retriever"),
 )
 RERANKINGS = Drive(
-    RerankRun, work=_rerank, close=reranking.close, related=("benchmark", "source", "second")
+    RerankRun,
+    work=reranking.RerankPump.take_groups,
+    close=reranking.close,
+    related=("benchmark", "source", "second"),
 )
+expand, rerank = EXPANSIONS.task(), RERANKINGS.task()

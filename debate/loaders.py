@@ -3,20 +3,14 @@
 from django.contrib.auth.models import AnonymousUser, User
 from django.shortcuts import get_object_or_404
 
-from corpus.access import Access, enter, refuse_voter
+from corpus.access import Access, enter, finder
 from corpus.models import Role
 from debate.models import Debate, DebateRun
 
 READERS = (Role.ADMIN, Role.REVIEWER)
 
 
-def get_run(access: Access, pk: int) -> DebateRun:
-    """A run of this benchmark, or 404; 403 for who votes."""
-    refuse_voter(access)
-    runs = DebateRun.objects.select_related(
-        "benchmark", "pool__corpus_version", "account", "adopted_by"
-    )
-    return get_object_or_404(runs, pk=pk, benchmark=access.benchmark)
+get_run = finder(DebateRun, "pool__corpus_version", "account", "adopted_by", unblinded=True)
 
 
 def enter_run(

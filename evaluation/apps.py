@@ -41,13 +41,12 @@ def _move_releases(before: Path, **_: object) -> None:
 
 
 def _forget_releases(benchmark: "Benchmark", **_: object) -> None:
-    import shutil
-
     from django.conf import settings
     from django.db import transaction
 
     from evaluation.transfer.services import forget_files
+    from kit import storage
 
     forget_files(benchmark)
     folder = Path(settings.RELEASES) / benchmark.slug
-    transaction.on_commit(lambda: shutil.rmtree(folder, ignore_errors=True))
+    transaction.on_commit(lambda: storage.drop(folder))

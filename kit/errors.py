@@ -61,7 +61,7 @@ def is_too_long(error: BaseException | None) -> bool:
 def is_passing(error: BaseException | None) -> bool:
     """Whether the database or the disk is only locked, full or away: the same may do later."""
     if isinstance(error, OSError):
-        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EREMOTEIO)
     if not isinstance(error, OperationalError | InterfaceError):
         return False
     cause = error.__cause__

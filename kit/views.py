@@ -217,7 +217,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if request.path_info.startswith("/api/"):
         words = "Something went wrong on our side; the log says what."
         if too_long:
-            words = "This asks for too much at once and was stopped. Narrow the filter or search."
+            words = (
+                "This asks for too much at once and was stopped. Narrow the filter or the search, "
+                "or do it in parts."
+            )
         elif passes:
             words = (
                 "The database or the disk is busy or full; nothing was changed. Try again later."

@@ -363,11 +363,8 @@ class ExamPump(Pump[Job[RowT, ExamT, SaidT], Job[RowT, ExamT, SaidT]]):
         """Ask, where there is something to ask."""
         if item.exam is None:
             return item
-        try:
-            said = await carry(
-                self.steps(item.row, item.exam),
-                lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"),
-            )
-        except LLMError as error:
-            return replace(item, failure=error)
+        said = await carry(
+            self.steps(item.row, item.exam),
+            lambda a: gateways.complete(a, f"{a.role}:{item.row.pk}"),
+        )
         return replace(item, said=said)

@@ -25,7 +25,11 @@ if "ASSAY_TEST_DATA" not in os.environ:
     if _folder() is not None:
         # Tests make thousands of small files; on a disk deleting them took seconds at the end.
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", os.environ["ASSAY_TEST_DATA"])
-os.environ["ASSAY_DATA"] = os.environ["ASSAY_TEST_DATA"]
+# A folder for each process of a run: keys come again in its database, and files are named
+# by them.
+os.environ["ASSAY_DATA"] = os.path.join(
+    os.environ["ASSAY_TEST_DATA"], os.environ.get("PYTEST_XDIST_WORKER", "alone")
+)
 os.environ["SECRET_KEY"] = "tests-only-0123456789-0123456789-0123456789"
 for _name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ASSAY_PRACTICE_URL", "DEBUG", "ALLOWED_HOSTS"):
     os.environ.pop(_name, None)

@@ -80,7 +80,7 @@ def keep() -> None:
 def _folder() -> Path:
     folder = Path(sys.prefix) / "test-databases"
     if not os.access(sys.prefix, os.W_OK):
-        folder = Path(os.environ["ASSAY_DATA"]) / "test-databases"
+        folder = Path(os.environ["ASSAY_TEST_DATA"]) / "test-databases"
     folder.mkdir(exist_ok=True)
     return folder
 

@@ -137,10 +137,10 @@ class Walker:
                     # The first is as the schema has it: most odd ones are refused at the door. The
                     # second names rows that no database has.
                     maker = Maker(self.schemas, rng, odd=0.15 * (turn > 0), lost=turn == 1)
-                    self._ask(name, row, url, operation, role, maker)
+                    self.ask(name, operation, role, request(row.method, url, operation, maker))
 
-    def _ask(self, name: str, row: Row, url: str, operation: Any, role: str, maker: Maker) -> None:
-        asked = request(row.method, url, operation, maker)
+    def ask(self, name: str, operation: Any, role: str, asked: dict[str, Any]) -> None:
+        """Ask as `Client.generic` takes it; what it did is undone."""
         client = self.clients[role]
         cookies = client.cookies.copy()
         try:
@@ -156,7 +156,7 @@ class Walker:
             wrong = f"{type(error).__name__}: {error!s:.300}"
         client.cookies = cookies
         if wrong:
-            said = f"{row.method} {asked['path']} as {role}: {wrong} after {asked!r:.600}"
+            said = f"{asked['method']} {asked['path']} as {role}: {wrong} after {asked!r:.600}"
             self.found.setdefault((name, wrong.split(":")[0]), said)
 
     def _fault(self, operation: Any, status: int, kind: str, content: bytes) -> str:
@@ -263,7 +263,6 @@ def test_every_operation_of_the_schema_is_walked(walker: Walker) -> None:
     assert walked == said
 
 
-@pytest.mark.sample
 @pytest.mark.django_db
 def test_some_answers_are_what_the_schema_says(walker: Walker) -> None:
     walker.walk(ROWS[::8], lambda row, role: 2 * (role in row.allowed[-1:]))

@@ -136,7 +136,7 @@ def walk(world: World, person: User, only: str = "", **options: bool) -> Seen:
 @pytest.mark.parametrize(
     ("who", "only", "fewest"),
     [
-        pytest.param("both", "/api/", 40, marks=pytest.mark.sample),
+        ("both", "/api/", 40),
         *(pytest.param(who, "", 80, marks=pytest.mark.slow) for who in ("voter", "scorer")),
         pytest.param("both", "", 200, marks=pytest.mark.slow),
     ],

@@ -81,7 +81,7 @@ def on_the_edge(name: str, row: Row) -> list[str]:
 @pytest.mark.parametrize(
     "roles",
     [
-        pytest.param(on_the_edge, marks=pytest.mark.sample),
+        on_the_edge,
         pytest.param(everybody, marks=pytest.mark.slow),
     ],
 )

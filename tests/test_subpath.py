@@ -30,6 +30,7 @@ def astray(text: str) -> list[str]:
     return [place for place in PLACES.findall(text) if not place.startswith(f"{PREFIX}/")]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_pages_lead_to_pages_under_the_path() -> None:
     benchmark = make_benchmark()

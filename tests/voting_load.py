@@ -25,12 +25,21 @@ class Tally:
     errors: list[str] = field(default_factory=list)
 
 
-def vote_in_tabs(url: str, slug: str, tokens: Sequence[str], *, tabs: int) -> Tally:
-    """Let every person vote in so many tabs at once until nothing waits for them."""
+def vote_in_tabs(
+    url: str, slug: str, tokens: Sequence[str], *, tabs: int, others: Sequence[str] = ()
+) -> Tally:
+    """Let every person vote in so many tabs at once until nothing waits for them.
+
+    Their tabs take turns at the web servers `url` and `others`.
+    """
+    urls = [url, *others]
     tally, lock = Tally(), threading.Lock()
     start = threading.Barrier(len(tokens) * tabs)
     threads = [
-        threading.Thread(target=_vote, args=(url, slug, token, n * tabs + tab, tally, lock, start))
+        threading.Thread(
+            target=_vote,
+            args=(urls[tab % len(urls)], slug, token, n * tabs + tab, tally, lock, start),
+        )
         for n, token in enumerate(tokens)
         for tab in range(tabs)
     ]

@@ -6,7 +6,6 @@ where a blind score of an accepted review, or of a sample, lies as many points f
 weight as the benchmark says (two, unless an admin chose otherwise).
 """
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -34,7 +33,10 @@ def conflicting_verdicts(
     earlier, found = _verdicts(benchmark, query)
     assessed = assessors([*found.values(), *earlier.values()])
     given_by = {pk: each["person"] for pk, each in assessed.items()}
-    reviewed = _reviewed(found)
+    # Those that a review gave and answers for; not one that was given up over an objection.
+    rows = ReviewPoint.objects.filter(change__judgment__in=list(found))
+    left = Q(status=PointStatus.OBJECTED, review__status=ReviewStatus.DROPPED)
+    reviewed = {point.change["judgment"] for point in rows.exclude(left)}
     return {
         (each.query_id, each.passage_id): each.created_at
         for first, each in found.items()
@@ -90,10 +92,3 @@ def _verdicts(
     earlier = {each.superseded_by_id or 0: each for each in rows}
     standing = {first_row(each): each for each in labels.filter(status=Status.STANDING)}
     return earlier, {first: each for first, each in standing.items() if first in earlier}
-
-
-def _reviewed(labels: Iterable[int]) -> set[int]:
-    """Those that a review gave and answers for; not one that was given up over an objection."""
-    rows = ReviewPoint.objects.filter(change__judgment__in=list(labels))
-    left = Q(status=PointStatus.OBJECTED, review__status=ReviewStatus.DROPPED)
-    return {point.change["judgment"] for point in rows.exclude(left)}

@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -21,7 +20,7 @@ from annotate.review.forms import SampleForm
 from annotate.review.rescoring import MAX_SIZE
 from annotate.worked import progress
 from annotate.workspace.views.queries import reading
-from corpus.access import Access, enter
+from corpus.access import Access, enter, finder
 from corpus.lists import domain_choices
 from corpus.models import Role
 from kit import htmx
@@ -180,9 +179,7 @@ def comparison_rows(access: Access) -> QuerySet[AnswerComparison]:
     )
 
 
-def get_comparison(access: Access, pk: int) -> AnswerComparison:
-    """A comparison of this benchmark, or 404."""
-    return get_object_or_404(AnswerComparison, benchmark=access.benchmark, pk=pk)
+get_comparison = finder(AnswerComparison)
 
 
 def get_closed(access: Access, pk: int) -> AnswerComparison:

@@ -13,9 +13,9 @@ from rest_framework.response import Response
 
 from annotate.api import QueryRoutes
 from annotate.assignments import services as verbs
-from annotate.assignments.active_time import note_active
 from annotate.assignments.forms import annotators
 from annotate.assignments.progress import read_progress
+from annotate.assignments.services import note_active
 from annotate.assignments.views import get_assignment
 from annotate.models import ActiveSpan, Assignment
 from annotate.rights import assignment_of, require_expert

@@ -72,7 +72,10 @@ def read_progress(benchmark: Benchmark, *, today: datetime.date | None = None) -
     today = today or timezone.localdate()
     assigned = Assignment.objects.in_benchmark(benchmark)
     total, domains, people = _count(benchmark, today)
-    queries = pile_of_queries(total.days, total.total, total.remaining, today)
+    # Queries by the day of their first submission; a query that was taken back is left now, and
+    # counts as left before.
+    came = Counter({datetime.date.min: total.remaining + total.days.total()})
+    queries = _pile("queries", came, total.days, total.total, today)
     overdue = assigned.overdue(today).select_related("query__domain", "holder").order_by("due_on")
     days = days_before(today, SHOWN_DAYS)
     return {
@@ -181,13 +184,6 @@ class Pile:
         )
         title = f"{self.what.capitalize()} by day"
         return ReportTable(self.what, title, ("day", "done", "left"), rows, (said,))
-
-
-def pile_of_queries(done: Days, total: int, remaining: int, today: datetime.date) -> Pile:
-    """Queries by the day of their first submission; a query that was taken back is left now, and
-    counts as left before."""
-    came = Counter({datetime.date.min: remaining + done.total()})
-    return _pile("queries", came, done, total, today)
 
 
 def pile_of_votes(benchmark: Benchmark, today: datetime.date) -> Pile:

@@ -14,10 +14,10 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.assignments import services as verbs
-from annotate.assignments.active_time import note_active
 from annotate.assignments.forms import ActiveTimeForm, AssignForm, ReassignForm, annotators
 from annotate.assignments.models import HANDED_IN, WRITABLE, unassigned
 from annotate.assignments.progress import read_progress
+from annotate.assignments.services import note_active
 from annotate.loaders import enter_query
 from annotate.models import ActiveSpan, Assignment, WorkState
 from annotate.rights import assignment_of, why_not

@@ -27,7 +27,7 @@ from annotate.panels.models import MAX_PER_DOMAIN
 from annotate.panels.report import panel_sheets
 from annotate.panels.settling import waiting_checks
 from annotate.voting.disputes import domain_choices
-from corpus.access import Access, enter
+from corpus.access import Access, enter, finder
 from corpus.models import Benchmark, Pool, Role
 from kit import htmx
 from kit.lists.csvfile import csv_response, named_table_response
@@ -316,10 +316,7 @@ def panels_seen(access: Access) -> QuerySet[ReferencePanel]:
     return rows
 
 
-def get_panel(access: Access, pk: int) -> ReferencePanel:
-    """A panel of this benchmark, or 404."""
-    rows = ReferencePanel.objects.select_related("benchmark", "pool")
-    return get_object_or_404(rows, pk=pk, benchmark=access.benchmark)
+get_panel = finder(ReferencePanel, "pool")
 
 
 def get_item(panel: ReferencePanel, pk: int) -> ReferenceItem:

@@ -16,9 +16,9 @@ from annotate.review import services as verbs
 from annotate.review.acts import ANSWERS, get_review
 from annotate.review.models import ASPECT_CHECKS, PASSAGE_CHECKS
 from annotate.review.points import check_aspects
-from annotate.review.queue import reviews_of
 from annotate.review.rescoring import unscored
 from annotate.review.rescoring_views import sample_rows
+from annotate.review.services import reviews_of
 from annotate.review.turns import REVIEWER, part_of
 from annotate.workspace.gold import DiscardReason
 from corpus.access import Access, enter, get_own_query

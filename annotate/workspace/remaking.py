@@ -53,7 +53,12 @@ def proposal(passages: Sequence[Passage]) -> tuple[Document | None, int | None, 
 
     Raises Refused where they do not come from one page.
     """
-    _check_one_page(passages)
+    if any(each.text is None for each in passages):
+        raise Refused("The text of a passage is not loaded. It cannot be cut.")
+    apart = _apart(passages)
+    keys = {as_piece(each, apart=apart).key for each in passages}
+    if len(passages) > 1 and (len(keys) > 1 or None in keys):
+        raise Refused("Only passages of one page can be merged.", field="passages")
     pieces = [as_piece(each) for each in passages]
     document = passages[0].document
     starts = [each.start for each in pieces if each.start is not None]
@@ -153,15 +158,6 @@ def _page_of(passage: Passage) -> Hashable | None:
         return ("document", passage.document_id)
     key = url_key(passage.source_url) if passage.source_url else ""
     return ("url", key) if key else None
-
-
-def _check_one_page(passages: Sequence[Passage]) -> None:
-    if any(each.text is None for each in passages):
-        raise Refused("The text of a passage is not loaded. It cannot be cut.")
-    apart = _apart(passages)
-    keys = {as_piece(each, apart=apart).key for each in passages}
-    if len(passages) > 1 and (len(keys) > 1 or None in keys):
-        raise Refused("Only passages of one page can be merged.", field="passages")
 
 
 def _check_gold(query: Query, passages: Sequence[Passage]) -> None:

@@ -167,7 +167,10 @@ def undo_change(*, change: AspectChange, actor: User) -> AspectChange:
         if current.kind in (ChangeKind.CLARIFY, ChangeKind.SCALE):
             _undo_words(current, actor)
         elif current.kind == ChangeKind.REORDER:
-            _undo_order(current)
+            rows = {each.pk: each for each in Aspect.objects.filter(query=current.query).present()}
+            if list(rows) != [each["pk"] for each in current.after]:
+                raise Refused("The aspects changed since. Undo that first.")
+            place_aspects(current.query, [rows[each["pk"]] for each in current.before])
         else:
             _undo_presence(current, actor)
         undoing = note_change(query, ChangeKind.UNDO, current.after, current.before, actor)
@@ -185,13 +188,6 @@ def _undo_words(change: AspectChange, actor: User) -> None:
         if any(getattr(aspect, name) != new[name] for name in known):
             raise Refused(f"a{aspect.k} was written again since. Undo that first.")
         aspect.write(expected=aspect.version, actor=actor, **{name: old[name] for name in known})
-
-
-def _undo_order(change: AspectChange) -> None:
-    rows = {each.pk: each for each in Aspect.objects.filter(query=change.query).present()}
-    if list(rows) != [each["pk"] for each in change.after]:
-        raise Refused("The aspects changed since. Undo that first.")
-    place_aspects(change.query, [rows[each["pk"]] for each in change.before])
 
 
 def _undo_presence(change: AspectChange, actor: User) -> None:

@@ -18,6 +18,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from corpus.models import CorpusVersion, Crosswalk, Domain, Judgment, Passage
 from corpus.retrieval.toplist import order_of
 from corpus.texts.models import PassageQuerySet
+from kit import storage
 from kit.errors import Refused
 
 _CHUNK = 2_000
@@ -124,6 +125,7 @@ def kept_index(
     """
     made_by = hashlib.blake2b(json.dumps(recipe, sort_keys=True).encode(), digest_size=8)
     folder = Path(settings.INDEXES) / f"{recipe['method']}-{made_by.hexdigest()}-{corpus.digest}"
+    storage.fetch_copy(folder)
     if folder.is_dir():
         return folder, True
     place = folder.with_name(f".{uuid.uuid4().hex}")
@@ -135,6 +137,7 @@ def kept_index(
         except OSError:
             if not folder.is_dir():  # else another worker was quicker, with the same
                 raise
+        storage.keep_copy(folder)
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return folder, False

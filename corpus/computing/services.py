@@ -109,7 +109,14 @@ def check_is_paid(computation: RunComputation) -> None:
 def run_computation(computation: RunComputation) -> None:
     """Compute a claimed run and turn whatever goes wrong into its state, in plain words."""
     try:
-        _compute(computation)
+        try:
+            with Heartbeat(computation) as heartbeat:
+                draft = Draft(computation, heartbeat)
+                draft.fill()
+            draft.show()
+        finally:
+            # Its own lists alone: by now another worker may have begun anew.
+            forget(computation.run_id)
     except Stopping:
         logger.info("computation %s is given back", computation.pk)
     except LostLease:
@@ -125,17 +132,6 @@ def run_computation(computation: RunComputation) -> None:
     except Exception:  # the job's outermost frame: logged, and told in the row
         logger.exception("computation %s", computation.pk)
         _fail(computation, BROKEN)
-
-
-def _compute(computation: RunComputation) -> None:
-    try:
-        with Heartbeat(computation) as heartbeat:
-            draft = Draft(computation, heartbeat)
-            draft.fill()
-        draft.show()
-    finally:
-        # Its own lists alone: by now another worker may have begun anew.
-        forget(computation.run_id)
 
 
 def _fail(computation: RunComputation, message: str) -> None:

@@ -37,7 +37,7 @@ from corpus.importers.files import (
     missing,
     qrels_files,
 )
-from corpus.importers.qrels import read_qrels
+from corpus.importers.qrels import LABELS, read_qrels
 from corpus.importers.reading import records
 from corpus.importers.records import about, each_record, passage, query, read_passages
 from corpus.importers.rows import (
@@ -323,12 +323,26 @@ def read_aspect(task: str, record: Record) -> Iterator[Row]:
     weight, scale = _weight(record, scale)
     subtopic = record.maybe_text("subtopic", limit=QID_LIMIT) or ""
     listed = tuple(dict.fromkeys(record.maybe_texts("subtopic_docs", limit=PID_LIMIT) or ()))
-    if listed and not subtopic:
+    judged = _judged(record)
+    if (listed or judged) and not subtopic:
         record.wrong("subtopic", "Documents of a subtopic need its name.")
-    yield AspectRow(task, qid, k, content, weight, docs, record.location, scale, subtopic, listed)
+    of_it = (subtopic, listed, judged)
+    yield AspectRow(task, qid, k, content, weight, docs, record.location, scale, *of_it)
     yield from (Oddity("supporting passages repeated in an aspect", r.example) for r in repeats)
     if not docs:
         yield Oddity("aspects without a supporting passage", written)
+
+
+def _judged(record: Record) -> dict[str, int]:
+    """Every label of the subtopic that an aspect is, by passage id."""
+    ids = record.maybe_texts("subtopic_judged", limit=PID_LIMIT) or ()
+    labels: Any = record.data.get("subtopic_labels") or ()
+    is_whole = all(type(each) is int and each in LABELS for each in labels)
+    if not is_whole or len(labels) != len(set(ids)) or len(ids) != len(labels):
+        message = "A label is needed here for each of subtopic_judged, which are named once."
+        record.wrong("subtopic_labels", message)
+        return {}
+    return dict(zip(ids, labels, strict=True))
 
 
 def _machine_gold(

@@ -201,7 +201,8 @@ class AspectRow:
 
     `scale` is "" where the row does not say it. The weight of the scale `shares` is in hundredths.
     `subtopic_docs` are those that judgments list under the `subtopic` that it is, and that nobody
-    assigned. A weight of 0 is of a subtopic that nobody weighed: it gets number and scale here.
+    assigned, `judged` every label that these give for it. A weight of 0 is of a subtopic that
+    nobody weighed: it gets number and scale here.
     `machine` is machine gold of the aspect.
     """
 
@@ -215,6 +216,7 @@ class AspectRow:
     scale: str = ""
     subtopic: str = ""
     subtopic_docs: tuple[str, ...] = ()
+    judged: dict[str, int] = field(default_factory=dict, compare=False)
     machine: tuple[MachineRow, ...] = ()
 
 

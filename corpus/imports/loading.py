@@ -10,16 +10,16 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 
-from corpus.importers.archive import BadArchive, unpack
-from corpus.importers.formats import RUN_FORMATS, format_named
+from corpus.importers.archive import BadArchive
+from corpus.importers.formats import RUN_FORMATS
 from corpus.importers.licences import FIELDS
 from corpus.importers.rows import (
     DocumentRow,
@@ -35,6 +35,7 @@ from corpus.importers.rows import (
     WordingRow,
 )
 from corpus.importers.runs import run_files
+from corpus.imports.apart import rows_of, unpacked
 from corpus.imports.context import Broken, ConcurrentLoad, Extra, LoadContext, Pace, open_context
 from corpus.imports.gold import show_gold, stage_gold
 from corpus.imports.named import LoadRows, resolve_passages
@@ -59,7 +60,7 @@ from corpus.models import (
 )
 from corpus.texts.indexing import request_index
 from corpus.versions.services import drop_version
-from kit import audit
+from kit import audit, storage
 from kit.database.bulk import analyze, bulk_loading
 from kit.runs.models import RunStatus
 
@@ -217,23 +218,27 @@ def _read_all(context: LoadContext) -> tuple[LoadRows, TextLoader, RunLoader]:
     """Read every row: texts and rankings are written on the way, the rest is kept."""
     gathered, texts, runs = LoadRows(context.tally), TextLoader(context), RunLoader(context)
     run = context.run
-    qrels = Path(run.qrels_path) if run.qrels_path else None
     due = 0.0
+
+    def beat() -> None:
+        nonlocal due
+        if (now := time.monotonic()) >= due:
+            context.hold()
+            due = now + _BEAT_SECONDS
+
     try:
-        with _readable(context) as path:
+        with _readable(context, beat) as (path, qrels):
             runs.path = path
-            read = format_named(run.format).read
             asked = {"domain": run.domain} if run.format in RUN_FORMATS else {}
             if asked:
                 _check_names(context, path)
-            for row in read(path, qrels=qrels, meter=context.meter, **asked):
-                if isinstance(row, RunRow):
-                    runs.add(row)
-                else:
-                    _take(row, context, gathered, texts)
-                if (now := time.monotonic()) >= due:
-                    context.hold()
-                    due = now + _BEAT_SECONDS
+            with closing(rows_of(context, path, qrels, asked, beat)) as rows:
+                for row in rows:
+                    if isinstance(row, RunRow):
+                        runs.add(row)
+                    else:
+                        _take(row, context, gathered, texts)
+                    beat()
     except OSError as error:
         name = Path(error.filename or run.path).name
         context.tally.fail(Location(name), "The file cannot be read.")
@@ -348,18 +353,26 @@ def _show(context: LoadContext) -> None:
 
 
 @contextmanager
-def _readable(context: LoadContext) -> Iterator[Path]:
-    """The path to read, unpacked if it is a zip."""
-    path = Path(context.run.path)
-    if path.suffix.lower() != ".zip" or not path.is_file():
-        yield path
-        return
+def _readable(context: LoadContext, beat: Callable[[], None]) -> Iterator[tuple[Path, Path | None]]:
+    """The path to read, unpacked if it is a zip, and that of its gold."""
+    run = context.run
+    gold = storage.local(Path(run.qrels_path)) if run.qrels_path else nullcontext()
+    with gold as qrels, storage.local(Path(run.path)) as path:
+        if path.suffix.lower() == ".zip" and path.is_file():
+            with _unpacked(context, path, beat) as root:
+                yield root, qrels
+        else:
+            yield path, qrels
+
+
+@contextmanager
+def _unpacked(context: LoadContext, path: Path, beat: Callable[[], None]) -> Iterator[Path]:
     target = Path(settings.UPLOADS) / f"import-{context.run.pk}"
     # A load that was killed may have left its files here.
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(mode=0o700, parents=True)
     try:
-        yield unpack(path, target, most_bytes=settings.ASSAY_IMPORT_LIMIT)
+        yield unpacked(context, path, target, beat)
     except BadArchive as fault:
         context.tally.fail(Location(path.name), str(fault))
         raise Broken from fault

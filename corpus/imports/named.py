@@ -94,12 +94,9 @@ class LoadRows:
 
     def join_subtopics(self) -> None:
         """Add the subtopics that judgments name as aspects of their queries, each with the
-        documents that are of it alone; and to judgments the subtopics that aspects list."""
-        for row in self.aspects:
-            for pid in row.subtopic_docs:
-                if judged := self.gold[row.domain].get((row.qid, pid)):
-                    given = {**(judged.subtopics or {}), row.subtopic: judged.label}
-                    self.gold[row.domain][row.qid, pid] = replace(judged, subtopics=given)
+        documents that are of it alone; and to judgments the subtopics that aspects list, with
+        their labels."""
+        self._add_labels_of_subtopics()
         of_aspects = {(row.domain, row.qid) for row in self.aspects}
         found: dict[tuple[str, str, str], tuple[Location, list[str]]] = {}
         for judged in (each for rows in self.gold.values() for each in rows.values()):
@@ -117,6 +114,36 @@ class LoadRows:
             AspectRow(domain, qid, 0, "", 0, tuple(alone), location, subtopic=name)
             for (domain, qid, name), (location, alone) in found.items()
         ]
+
+    def _add_labels_of_subtopics(self) -> None:
+        """To judgments what aspects that are subtopics say of them.
+
+        Gold keeps the labels of its subtopics where the aspects that have it are those whose label
+        is above 0. Elsewhere an expert assigned it: the aspect stands, with the highest label. What
+        is no gold in spite of a label above 0 was taken back, and stays so.
+        """
+        named: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        labels: dict[tuple[str, str, str], dict[str, int]] = defaultdict(dict)
+        at: dict[tuple[str, str, str], Location] = {}
+        for row in self.aspects:
+            for pid in (*row.supporting_docs, *row.subtopic_docs):
+                named[row.domain, row.qid, pid].add(row.subtopic)
+            for pid, label in row.judged.items():
+                labels[row.domain, row.qid, pid][row.subtopic] = label
+                at[row.domain, row.qid, pid] = row.location.at("subtopic_judged")
+            for pid in set(row.subtopic_docs).difference(row.judged):
+                if judged := self.gold[row.domain].get((row.qid, pid)):
+                    labels[row.domain, row.qid, pid][row.subtopic] = judged.label
+        for (domain, qid, pid), given in labels.items():
+            gold, label = self.gold[domain], max(given.values())
+            judged = gold.get((qid, pid))
+            if judged is None and label <= 0:
+                location = at[domain, qid, pid]
+                gold[qid, pid] = JudgmentRow(domain, qid, pid, label, location, subtopics=given)
+            elif judged is not None and label > 0:
+                relevant = {name for name, value in given.items() if value > 0}
+                kept = given if relevant == named[domain, qid, pid] else None
+                gold[qid, pid] = replace(judged, label=label, subtopics=kept)
 
     def _add_query(self, row: QueryRow) -> None:
         before = self.queries.setdefault((row.domain, row.qid), row)

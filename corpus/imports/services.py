@@ -5,7 +5,6 @@ is as good as absent.
 """
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +27,7 @@ from corpus.imports.sweep import sweep_dead_loads
 from corpus.imports.uploads import forget_upload, keep_upload, new_folder
 from corpus.models import Benchmark, CorpusVersion, ImportRun, Membership, Role
 from corpus.quotas.services import check_room
-from kit import audit
+from kit import audit, storage
 from kit.errors import Refused
 from kit.runs.models import RunStatus, wake
 
@@ -130,6 +129,9 @@ def start_import(
             aside = folder / "gold"
             aside.mkdir()
             gold = keep_upload(aside, qrels, field="qrels")
+        for each in (path, gold):
+            if each is not None and folder in each.parents:
+                storage.put(each, each)
         return queue_import(
             benchmark=benchmark,
             actor=actor,
@@ -250,7 +252,7 @@ def _kept() -> Iterator[Path]:
     try:
         yield folder
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        storage.drop(folder)
         raise
     if not any(folder.iterdir()):
         folder.rmdir()

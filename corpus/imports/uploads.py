@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
 from corpus.models import ImportRun
+from kit import storage
 from kit.backup.paths import move_paths
 from kit.errors import Refused
 from kit.runs.models import OVER
@@ -54,7 +55,7 @@ def forget_upload(run: ImportRun) -> None:
     for path in map(Path, filter(None, (run.path, run.qrels_path))):
         if uploads in path.parents[1:]:
             # The folder of this import's own, right inside that of all uploads.
-            shutil.rmtree(uploads / path.relative_to(uploads).parts[0], ignore_errors=True)
+            storage.drop(Path(settings.UPLOADS) / path.relative_to(uploads).parts[0])
 
 
 def sweep_uploads() -> int:
@@ -71,6 +72,11 @@ def sweep_uploads() -> int:
     for path in _old_files():
         if path.name not in kept:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            swept += 1
+    for path, _, put_at in storage.listed(uploads):
+        is_old = time.time() - put_at.timestamp() > _OLD
+        if is_old and path.relative_to(uploads).parts[0] not in kept:
+            storage.drop(path)
             swept += 1
     return swept
 

@@ -9,8 +9,9 @@ _OVERLAP: Final = 20
 _LONGEST_OVERLAP: Final = 20_000
 ENDED: Final = (".", "!", "?", "…", ":", ";", '"', "”", ")", "。", "！", "？")
 # Of the places between two pieces so many show that the text goes on there. Pages that are cut by
-# their length go on nearly everywhere; texts that only share a name, by chance alone.
-_LEAST: Final = 0.1
+# their length go on at most of them; texts that only share a name, by chance, at a quarter where
+# their lines are ragged (docs/measurements.md).
+_LEAST: Final = 0.4
 GAPS: Final = "their numbers have gaps, or do not begin with 0 or 1"
 NOTHING_SHOWN: Final = "no text goes on in the next one"
 
@@ -27,8 +28,12 @@ def why_apart(pieces: Sequence[tuple[int, str, str]]) -> str:
         follows = goes_on(before, after)
         going_on += follows is True
         broken += follows is False
-    is_shown = going_on >= max(1, _LEAST * (len(ordered) - 1)) and going_on > broken
-    return "" if is_shown else NOTHING_SHOWN
+    return "" if is_shown(going_on, broken, len(ordered) - 1) else NOTHING_SHOWN
+
+
+def is_shown(going_on: int, broken: int, places: int, least: float = _LEAST) -> bool:
+    """Whether so many of the places where a text goes on, or cannot, make the pieces a page."""
+    return going_on >= max(1, least * places) and going_on > broken
 
 
 def goes_on(before: str, after: str) -> bool | None:

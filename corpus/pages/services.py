@@ -31,7 +31,7 @@ from corpus.models import (
 )
 from corpus.pages.reading import spans_of
 from corpus.quotas.services import check_room
-from kit import audit
+from kit import audit, storage
 from kit.errors import Refused
 from kit.runs.models import OVER
 
@@ -192,20 +192,21 @@ def write_raw(body: bytes) -> str:
     """
     digest = hashlib.sha256(body).hexdigest()
     path = _raw_path(digest)
-    if not path.exists():
+    if storage.size(path) is None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Among the uploads, where that of a killed process is swept up.
         part = Path(settings.UPLOADS) / f"{uuid.uuid4().hex}.part"
         part.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         part.write_bytes(gzip.compress(body, mtime=0))
-        part.replace(path)
+        storage.put(part, path)
     return digest
 
 
 def read_raw(digest: str) -> bytes:
     """The bytes of this hash; raises Refused where they are gone."""
     try:
-        return gzip.decompress(_raw_path(digest).read_bytes())
+        with storage.opened(_raw_path(digest)) as file:
+            return gzip.decompress(file.read())
     except (OSError, EOFError):
         raise Refused("The collected page is no longer on the disk. Collect it again.") from None
 
@@ -214,7 +215,7 @@ def forget_raw(digest: str) -> None:
     """Delete bytes of which no page was made and that nothing waits for."""
     waiting = PageFetch.objects.exclude(status__in=OVER).filter(given__sha256=digest)
     if not waiting.exists() and not CollectedPage.objects.filter(sha256=digest).exists():
-        _raw_path(digest).unlink(missing_ok=True)
+        storage.drop(_raw_path(digest))
 
 
 def forget_pages(benchmark: Benchmark) -> None:

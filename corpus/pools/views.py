@@ -6,11 +6,10 @@ from typing import Any
 from django import forms
 from django.db.models import Count, F, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from corpus.access import Access, enter, first_or_404
+from corpus.access import Access, enter, finder, first_or_404
 from corpus.lists import domain_choices
 from corpus.models import Benchmark, Pool, PoolBuild, PoolEntry, RetrievalRun, Role
 from corpus.pools.builds import cancel_build, start_build
@@ -75,10 +74,7 @@ def pool_build(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return RUNS.show(request, "corpus/pools/build.html", context)
 
 
-def get_build(access: Access, pk: int) -> PoolBuild:
-    """A build of this benchmark, or 404."""
-    builds = PoolBuild.objects.select_related("benchmark", "created_by")
-    return get_object_or_404(builds, pk=pk, benchmark=access.benchmark)
+get_build = finder(PoolBuild, "created_by")
 
 
 RUNS = RunPages(

@@ -1,20 +1,36 @@
-"""Driving a reranking: many queries at a time, their documents read when it is their turn."""
+"""Driving a reranking: many queries at a time, their documents read when it is their turn; and its
+end, where its orders become a retrieval run like any other."""
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from statistics import fmean
 from typing import Any
 
+from django.db import transaction
+
 from corpus.computing.searching import texts_of
-from corpus.models import RerankItem, RerankRun, RerankState
+from corpus.models import RerankItem, RerankRun, RerankState, RetrievalRun
 from corpus.reranking import asking, rules
 from corpus.reranking.probing import probe
-from corpus.reranking.reading import Candidates, candidates_of, relevant_of
-from corpus.reranking.services import ALONE, INTERPOLATE, TIE_BREAK, is_probed, settings_of
+from corpus.reranking.services import (
+    ALONE,
+    INTERPOLATE,
+    TIE_BREAK,
+    Candidates,
+    candidates_of,
+    is_probed,
+    names_taken,
+    relevant_of,
+    settings_of,
+)
 from corpus.retrieval.toplist import scaled
+from corpus.runs.writing import failed_first, write_run
 from kit.runs.models import RunGroup
+from kit.runs.moves import note
 from kit.runs.sharing import Share
 from llm import endpoints
 from llm.client import Client
@@ -96,16 +112,13 @@ class RerankPump(Pump[Job, Job]):
             return replace(
                 item, scores={pids[n]: s for n, s in order.items()}, found={"pids": pids}
             )
-        try:
-            async with self._turn:
-                if not self._is_tried:
-                    await self._try_first(gateways)
-                    self._is_tried = True
-            read = partial(texts_of, self.run.source, item.row.query.domain_id, pids)
-            texts = {p: t for p, t in (await gateways.in_database(read)).items() if t.strip()}
-            return await self._ask(item, texts, gateways)
-        except LLMError as error:
-            return replace(item, failure=error)
+        async with self._turn:
+            if not self._is_tried:
+                await self._try_first(gateways)
+                self._is_tried = True
+        read = partial(texts_of, self.run.source, item.row.query.domain_id, pids)
+        texts = {p: t for p, t in (await gateways.in_database(read)).items() if t.strip()}
+        return await self._ask(item, texts, gateways)
 
     def store(self, results: Sequence[Job]) -> int:
         """Orders of a group."""
@@ -203,3 +216,63 @@ class RerankPump(Pump[Job, Job]):
             draw = random.Random(f"{config['seed']}/{query}/{repeat}")  # noqa: S311
             orders.append(draw.sample(range(count), count))
         return orders
+
+
+def close(run: RerankRun) -> None:
+    """Publish the outcome, or end as failed where a query has none. Raises LostLease."""
+    report = report_of(run)
+    if failed_first(run, report, instead="in the retriever's order"):
+        return
+    with transaction.atomic():
+        made = _publish(run, report)
+        run.finish(run=made, report=report, error="", pause_reason="")
+        note(run, None, "rerank retrieval run", made=made.pk)
+
+
+def report_of(run: RerankRun) -> dict[str, Any]:
+    """What was met: documents shown in part, by how many queries; ids without a text; replies
+    that nobody could read, and documents and queries that stayed where the retriever put them; of
+    repeats the mean of their spreads, and over how many documents it is."""
+    truncated: Counter[str] = Counter()
+    found: Counter[str] = Counter()
+    spreads: list[float] = []
+    for state, each in run.items.values_list("state", "found").iterator(chunk_size=200):
+        truncated.update(each.get("truncated", ()))
+        scores = each.get("rerank", ())
+        spreads += [spread for spread in each.get("spread", ()) if spread is not None]
+        found["documents"] += len(each.get("pids", ()))
+        found["missing"] += len(each.get("missing", ()))
+        found["unread"] += each.get("unread", 0)
+        is_kept = state == RerankState.KEPT or each.get("is_kept", False)
+        found["kept_queries"] += is_kept
+        if run.config.get("mix"):
+            found["kept_documents"] += sum(score is None for score in scores)
+    names = ("documents", "missing", "unread", "kept_queries", "kept_documents")
+    repeated = {"spread": fmean(spreads), "repeated_documents": len(spreads)} if spreads else {}
+    return {name: found[name] for name in names} | {
+        "truncated": len(truncated),
+        "truncated_documents": dict(truncated.most_common(1000)),
+        **repeated,
+    }
+
+
+def _publish(run: RerankRun, report: dict[str, Any]) -> RetrievalRun:
+    columns = ("query_id", "query__domain__name", "query__qid", "pids", "scores")
+    return write_run(
+        benchmark=run.benchmark,
+        version_key=run.source.corpus_version_id,
+        name=run.name,
+        taken=names_taken(run.benchmark, run.source) - {run.name},
+        lists=run.items.order_by("pk").values_list(*columns),
+        provenance={
+            "reranking": run.pk,
+            "label": f"reranked here: {run.get_method_display()}",
+            "method": run.method,
+            "source": run.source.name,
+            "second": run.second.name if run.second else None,
+            "model": run.model,
+            "config": run.config,
+            "practice": run.practice,
+            **{name: value for name, value in report.items() if name != "truncated_documents"},
+        },
+    )

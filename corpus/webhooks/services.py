@@ -136,7 +136,17 @@ def deliver_apart() -> None:
 def deliver() -> int:
     """Write down what is to be told and send what is due; how many were tried. Workers do it."""
     for webhook in Webhook.objects.select_related("benchmark"):
-        _read_on(webhook)
+        types = [each for kind in webhook.kinds for each in KINDS.get(kind, ("", ()))[1]]
+        now = timezone.now()
+        found = Event.objects.filter(scope=webhook.benchmark.slug, pk__gt=webhook.seen)
+        told = webhook.deliveries.filter(event_id__gt=webhook.seen).values("event_id")
+        new = found.filter(target_type__in=types, once=None).exclude(pk__in=told).order_by("pk")
+        rows = [Delivery(webhook=webhook, event=event, due_at=now) for event in new[:1_000]]
+        if rows:
+            Delivery.objects.bulk_create(rows, ignore_conflicts=True)  # another worker may be first
+        settled = found.filter(at__lt=now - _SETTLED).aggregate(last=Max("pk"))["last"]
+        if settled and len(rows) < 1_000:
+            Webhook.objects.filter(pk=webhook.pk, seen__lt=settled).update(seen=settled)
     over = Delivery.objects.exclude(state=Delivery.State.WAITING)
     old = over.filter(tried_at__lt=timezone.now() - _KEPT)
     if old.exists():  # what changes nothing waits for nobody who writes
@@ -147,20 +157,6 @@ def deliver() -> int:
         for delivery in taken:
             _settle(delivery)
     return len(taken)
-
-
-def _read_on(webhook: Webhook) -> None:
-    types = [each for kind in webhook.kinds for each in KINDS.get(kind, ("", ()))[1]]
-    now = timezone.now()
-    found = Event.objects.filter(scope=webhook.benchmark.slug, pk__gt=webhook.seen)
-    told = webhook.deliveries.filter(event_id__gt=webhook.seen).values("event_id")
-    new = found.filter(target_type__in=types, once=None).exclude(pk__in=told).order_by("pk")
-    rows = [Delivery(webhook=webhook, event=event, due_at=now) for event in new[:1_000]]
-    if rows:
-        Delivery.objects.bulk_create(rows, ignore_conflicts=True)  # another worker may be first
-    settled = found.filter(at__lt=now - _SETTLED).aggregate(last=Max("pk"))["last"]
-    if settled and len(rows) < 1_000:
-        Webhook.objects.filter(pk=webhook.pk, seen__lt=settled).update(seen=settled)
 
 
 def _due() -> QuerySet[Delivery]:

@@ -4,12 +4,11 @@ from django import forms
 from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter
+from corpus.access import enter, finder
 from corpus.models import Delivery, Role, Webhook
 from corpus.webhooks import services as verbs
 from kit import htmx
@@ -92,12 +91,7 @@ def delivery_again(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.redirect(request, reverse("webhook", args=[slug, delivery.webhook_id]))
 
 
-def get_webhook(access: Access, pk: int) -> Webhook:
-    """A webhook of this benchmark, or 404."""
-    return get_object_or_404(Webhook, pk=pk, benchmark=access.benchmark)
+get_webhook = finder(Webhook)
 
 
-def get_delivery(access: Access, pk: int) -> Delivery:
-    """What a webhook of this benchmark was told, or 404."""
-    rows = Delivery.objects.select_related("webhook__benchmark", "event")
-    return get_object_or_404(rows, pk=pk, webhook__benchmark=access.benchmark)
+get_delivery = finder(Delivery, "event", at="webhook__benchmark")

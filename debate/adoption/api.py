@@ -7,8 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.models import Role
-from debate.adoption.preview import preview_adoption
-from debate.adoption.services import adopt_run, undo_adoption, why_not
+from debate.adoption.services import adopt_run, preview_adoption, undo_adoption, why_not
 from debate.filters.services import keep_pairs
 from debate.loaders import READERS, enter_run
 from kit.api import Route

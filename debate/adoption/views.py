@@ -11,8 +11,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from corpus.access import Access
 from corpus.models import Role, Status
-from debate.adoption.preview import preview_adoption
-from debate.adoption.services import adopt_run, opened_cases, undo_adoption, why_not
+from debate.adoption.services import (
+    adopt_run,
+    opened_cases,
+    preview_adoption,
+    undo_adoption,
+    why_not,
+)
 from debate.filters.services import keep_pairs
 from debate.loaders import READERS, enter_run
 from debate.models import DebateRun, RunKind

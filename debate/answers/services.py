@@ -3,9 +3,9 @@
 What became of the queries of an answer run; and choosing what is sound in it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -30,13 +30,12 @@ from debate.answering.asking import (
 from debate.models import AnswerItem, AnswerItemState, AnswerRun
 from kit.errors import Refused
 from kit.runs.models import RunGroup
+from llm import pump
 from llm.endpoints import Endpoint, fence_key
-from llm.errors import LLMError
 from llm.gateway import Gateways
 from llm.ledger.accounts import asked_of, check_sampling, start_asking
 from llm.prices import costs
 from llm.profiles import likely_input
-from llm.pump import Pump
 from llm.requests import Request, Usage
 
 
@@ -100,19 +99,8 @@ def settings_of(run: AnswerRun) -> Settings:
     )
 
 
-@dataclass(frozen=True)
-class Job:
-    """A waiting query with what the model is given, and then with its answer.
-
-    Without a `task` it is not ready any more, and `fault` says why; with a `failure` the endpoint
-    gave no answer.
-    """
-
-    row: AnswerItem
-    task: Task | None
-    fault: str = ""
-    written: CheckedAnswer | None = None
-    failure: LLMError | None = None
+# A waiting query with what the model is given; without, it is not ready any more.
+Job: TypeAlias = pump.Job[AnswerItem, Task, CheckedAnswer]
 
 
 def read_jobs(items: QuerySet[AnswerItem]) -> list[Job]:
@@ -169,7 +157,7 @@ def _choose_one(answer: ReferenceAnswer, actor: User) -> bool:
 
 
 def _store(run: AnswerRun, outcome: Job) -> None:
-    row, written = outcome.row, outcome.written
+    row, written = outcome.row, outcome.said
     if outcome.failure is not None:
         row.state, row.error = AnswerItemState.FAILED, outcome.failure.words
     elif written is None or not written.text:
@@ -196,7 +184,7 @@ def _store(run: AnswerRun, outcome: Job) -> None:
     row.save()
 
 
-class AnswerPump(Pump[Job, Job]):
+class AnswerPump(pump.Pump[Job, Job]):
     """One worker's drive of its share of an answer run."""
 
     run: AnswerRun
@@ -212,15 +200,15 @@ class AnswerPump(Pump[Job, Job]):
 
     async def work(self, item: Job, gateways: Gateways) -> Job:
         """Ask for one answer, and once more where the first cannot be taken."""
-        if item.task is None:
+        if item.exam is None:
             return item
 
         async def ask(request: Request) -> tuple[str, int]:
             reply = await gateways.complete(request, f"{ROLE}:{item.row.query_id}")
             return reply.text, reply.call_id
 
-        written = await write(item.task, self.settings, key=self.key, ask=ask)
-        return replace(item, written=written)
+        written = await write(item.exam, self.settings, key=self.key, ask=ask)
+        return replace(item, said=written)
 
     def store(self, results: Sequence[Job]) -> int:
         """Answers of a group."""

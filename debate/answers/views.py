@@ -14,13 +14,13 @@ from annotate.answers.rights import hidden_queries, require_writer
 from corpus.access import Access, enter, first_or_404, get_query
 from corpus.lists import domain_choices
 from corpus.models import Benchmark, Query, Role
-from corpus.run_pages import PayingPages, asking_verbs
+from corpus.run_pages import PayingPages, asking_verbs, items_table
 from debate.answers import services as verbs
 from debate.answers.services import candidates, choose_sound, forecast
 from debate.models import AnswerItem, AnswerItemState, AnswerRun
 from kit import htmx
 from kit.errors import Refused
-from kit.lists.tables import Column, Filter, Table
+from kit.lists.tables import Column, Table
 from llm import endpoints
 from llm.endpoints import chosen_endpoint
 from llm.ledger.accounts import budget_field, effort_field, endpoint_field
@@ -35,18 +35,8 @@ LIST = Table(
     ),
     order=("-pk",),
 )
-ITEMS = Table(
-    filters=(
-        Filter("domain", "Domain", lookup="query__domain__name"),
-        Filter("state", "State", choices=tuple(AnswerItemState.choices)),
-    ),
-    columns=(
-        Column("query", "Query", order=("query__domain__name", "query_id")),
-        Column("state", "State", order=("state",)),
-        Column("asked", "Asked", order=("asked",), numeric=True),
-        Column("error", "What came up"),
-    ),
-    order=("pk",),
+ITEMS = items_table(
+    AnswerItemState.choices, Column("asked", "Asked", order=("asked",), numeric=True)
 )
 
 

@@ -29,7 +29,7 @@ from debate.runs.models import MAX_TOKENS
 from debate.runs.outcomes import Outcome
 from debate.runs.pump import PROMPT_CHANGED, PairCalls
 from kit import audit
-from kit.database.updates import update_rows
+from kit.database.bulk import update_rows
 from kit.errors import Refused
 from kit.runs.models import OVER, RunGroup, begin
 from kit.runs.moves import resume_run

@@ -5,13 +5,12 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotate.models import ReferencePanel
 from annotate.panels.views import get_panel
-from corpus.access import Access, enter
+from corpus.access import Access, enter, finder
 from corpus.models import Role
 from corpus.run_pages import PayingPages
 from debate.hints import services as verbs
@@ -46,7 +45,8 @@ def panel_hints(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     panel = get_panel(access, pk)
     form = HintForm(request.POST if request.method == "POST" else None)
     if htmx.submit(form, partial(_start, access, panel)) is not None:
-        return htmx.redirect(request, hints_url(panel))
+        # The page of a panel's reasons.
+        return htmx.redirect(request, reverse("panel-hints", args=[panel.benchmark.slug, panel.pk]))
     context = _context(access, panel) | {"form": form}
     if form.is_bound:
         return htmx.invalid(request, TEMPLATE, context)
@@ -57,15 +57,7 @@ def panel_hints(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.render(request, TEMPLATE, context)
 
 
-def get_hint_run(access: Access, pk: int) -> HintRun:
-    """A hint run of this benchmark, or 404."""
-    rows = HintRun.objects.select_related("panel__benchmark", "account")
-    return get_object_or_404(rows, pk=pk, panel__benchmark=access.benchmark)
-
-
-def hints_url(panel: ReferencePanel) -> str:
-    """The page of a panel's reasons."""
-    return reverse("panel-hints", args=[panel.benchmark.slug, panel.pk])
+get_hint_run = finder(HintRun, "account", at="panel__benchmark")
 
 
 RUNS = PayingPages(

@@ -15,7 +15,7 @@ from corpus.access import Access
 from corpus.lists import domain_choices, is_key
 from corpus.models import Query, Status
 from corpus.texts.finding import MAX_FOUND, begins_with, one_of, passages_named
-from debate.adoption.preview import EFFECTS, with_effect
+from debate.adoption.services import EFFECTS, with_effect
 from debate.audits.services import audited_debates
 from debate.dream import ADJUDICATOR, MAX_ROUNDS
 from debate.escalation import ORIGIN

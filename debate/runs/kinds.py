@@ -48,7 +48,19 @@ def rule_with(config: RunConfig, prompts: Mapping[str, PromptTemplate]) -> Rule:
     if config.kind == RunKind.DEBATE:
         debate = _debate_config(config, prompts)
         return lambda pair, key: dream.debate(pair, debate, key)
-    judges = _judge_config(config, prompts)
+    choices = [(choice.model, choice.endpoint) for choice in config.agents]
+    judges = JudgeConfig(
+        judges=line_up_judges(choices or [("", "")], samples=config.samples),
+        prompts=prompts,
+        temperature=config.temperature,
+        max_tokens=config.max_tokens,
+        reasoning_effort=config.reasoning_effort,
+        coerce=config.coerce,
+        reference_parser=config.profile == "reference",
+        threshold=config.threshold,
+        majority=config.rule == "majority",
+        verbalised=config.lara.verbalised,
+    )
     return lambda pair, key: _RULES[config.kind](pair, judges, key)
 
 
@@ -130,19 +142,3 @@ def _debate_config(config: RunConfig, prompts: Mapping[str, PromptTemplate]) -> 
 def _agent(name: str, choice: ModelChoice) -> dream.Agent:
     stance = choice.stance
     return dream.Agent(name, stance, choice.model, choice.endpoint)  # type: ignore[arg-type]
-
-
-def _judge_config(config: RunConfig, prompts: Mapping[str, PromptTemplate]) -> JudgeConfig:
-    choices = [(choice.model, choice.endpoint) for choice in config.agents]
-    return JudgeConfig(
-        judges=line_up_judges(choices or [("", "")], samples=config.samples),
-        prompts=prompts,
-        temperature=config.temperature,
-        max_tokens=config.max_tokens,
-        reasoning_effort=config.reasoning_effort,
-        coerce=config.coerce,
-        reference_parser=config.profile == "reference",
-        threshold=config.threshold,
-        majority=config.rule == "majority",
-        verbalised=config.lara.verbalised,
-    )

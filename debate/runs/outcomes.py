@@ -21,7 +21,7 @@ from debate.dream import ADJUDICATOR
 from debate.escalation import escalate, kinds_of, quote_row
 from debate.models import LABELLED, Debate, DebateFlag, DebateRun, DebateStatus, RunKind, Turn
 from debate.runs.kinds import config_of
-from kit.database.updates import update_rows
+from kit.database.bulk import update_rows
 from llm.errors import LLMError
 
 

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, finder
 from corpus.models import Benchmark, Role
 from debate.audits.forms import AuditForm
 from debate.dream.prompting import PROMPTS
@@ -122,10 +122,7 @@ def canaries_start(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.redirect(request, reverse("debate-run-report", args=[slug, run.pk]))
 
 
-def get_trial(access: Access, pk: int) -> Trial:
-    """A trial of this benchmark, or 404."""
-    rows = Trial.objects.select_related("run__benchmark", "prompt")
-    return get_object_or_404(rows, pk=pk, run__benchmark=access.benchmark)
+get_trial = finder(Trial, "prompt", at="run__benchmark")
 
 
 def _try(access: Access, *, text: str, **given: Any) -> Trial:

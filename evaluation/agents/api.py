@@ -9,7 +9,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from corpus.access import enter, enter_unblinded
 from corpus.models import Role
-from corpus.run_routes import run_paths
+from corpus.run_routes import kind_paths, run_paths
 from corpus.texts.tokens import CHARACTERS, LONGEST_NAME
 from evaluation.agents import board
 from evaluation.agents.guests import issue_tokens
@@ -20,11 +20,9 @@ from evaluation.agents.views import (
     READERS,
     RUNS,
     chosen,
-    forecast_of,
     get_item,
     get_judge_run,
     get_run,
-    start,
     start_judge,
 )
 from kit.api import ReportTableSerializer, Route
@@ -33,7 +31,6 @@ from llm.ledger.serializers import (
     AskingSerializer,
     PaidSerializer,
     PayingSerializer,
-    RunForecastSerializer,
     asking_fields,
 )
 from llm.requests import EFFORTS
@@ -126,32 +123,6 @@ class VerdictSerializer(serializers.ModelSerializer):
 class AgentRoutes(ViewSetMixin, Route):
     """Search agents under test."""
 
-    @extend_schema(responses=AgentRunSerializer(many=True))
-    def agent_runs(self, request: Request, slug: str) -> Response:
-        """Runs, and starting one."""
-        access = enter_unblinded(self.person(), slug, *READERS)
-        rows = access.benchmark.agent_runs.select_related("account")
-        return self.page(rows, AgentRunSerializer)
-
-    @extend_schema(request=NewAgentRunSerializer, responses={202: AgentRunSerializer})
-    def start_agent(self, request: Request, slug: str) -> Response:
-        """Runs, and starting one."""
-        access = enter(self.person(), slug, Role.ADMIN)
-        run = start(access, self.read(NewAgentRunSerializer))
-        return Response(AgentRunSerializer(run).data, status=202)
-
-    @extend_schema(
-        parameters=[
-            OpenApiParameter(name)
-            for name in ("domain", "sample", "rounds", "repetitions", "k", "snippet_tokens")
-        ],
-        responses=RunForecastSerializer,
-    )
-    def agent_forecast(self, request: Request, slug: str) -> Response:
-        """What a run would take."""
-        access = enter(self.person(), slug, Role.ADMIN)
-        return Response(RunForecastSerializer(forecast_of(access, request.query_params)).data)
-
     @extend_schema(responses=AgentItemSerializer(many=True))
     def agent_items(self, request: Request, slug: str, pk: int) -> Response:
         """The queries of a run."""
@@ -209,8 +180,14 @@ _ALL = "b/<slug:slug>/agent-runs"
 _JUDGES = "b/<slug:slug>/judge-runs"
 _to = AgentRoutes.as_view
 urlpatterns = [
-    path(f"{_ALL}/", _to({"get": "agent_runs", "post": "start_agent"}), name="api-agent-runs"),
-    path(f"{_ALL}/forecast/", _to({"get": "agent_forecast"}), name="api-agent-forecast"),
+    *kind_paths(
+        _ALL,
+        ("api-agent-runs", "api-agent-forecast"),
+        pages=RUNS,
+        serializer_class=AgentRunSerializer,
+        new=NewAgentRunSerializer,
+        asked=("domain", "sample", "rounds", "repetitions", "k", "snippet_tokens"),
+    ),
     path(f"{_ALL}/<int:pk>/queries/", _to({"get": "agent_items"}), name="api-agent-items"),
     path(f"{_ALL}/<int:pk>/tokens/", _to({"post": "guest_tokens"}), name="api-agent-tokens"),
     path(

@@ -18,8 +18,8 @@ from evaluation.agents.protocol.asking import Answer
 from evaluation.agents.protocol.loop import MAX_ITERATIONS, Trace, Turn
 from evaluation.agents.protocol.records import Record, RecordFault, read_record, written
 from evaluation.agents.protocol.tools import SEARCH, Use
+from evaluation.agents.reading import texts_of
 from evaluation.agents.running import store_trace
-from evaluation.agents.traces import texts_of
 from kit.errors import Refused
 from kit.runs.models import RunStatus
 from kit.runs.moves import note

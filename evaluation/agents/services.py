@@ -1,6 +1,7 @@
 """Setting up runs of search agents: which queries, which agent, what they would take."""
 
 import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from typing import Any, Final
@@ -22,7 +23,6 @@ from evaluation.agents.protocol.asking import (
     first_request,
     prompt_of,
 )
-from evaluation.agents.protocol.sampling import SEED, fixed_sample
 from evaluation.agents.protocol.tools import ToolSettings
 from kit.errors import Refused
 from kit.runs.models import RunStatus, begin
@@ -32,6 +32,40 @@ from llm.ledger.accounts import asked_of, check_budget, check_sampling, open_acc
 from llm.prices import costs
 from llm.profiles import likely_input, likely_thoughts, likely_tokens
 from llm.requests import Usage
+
+SEED: Final = 42
+EACH: Final = 25
+TASKS: Final = (
+    "biology",
+    "earth_science",
+    "economics",
+    "psychology",
+    "robotics",
+    "stackoverflow",
+    "sustainable_living",
+)
+Draw = Callable[[Sequence[str], int], list[str]]
+
+
+def fixed_sample(
+    ids: Mapping[str, Sequence[str]], draw: Draw, each: int = EACH
+) -> dict[str, list[str]]:
+    """So many ids of every task, by (length, id), drawn task by task in the published order.
+
+    `ids` stand in the order of the examples' files, on which the draw depends; `draw` is
+    `random.Random(SEED).sample`: one generator, used up in this order. A task with no more ids
+    than asked for gives all of them and draws nothing. Tasks beyond the published ones follow by
+    name.
+    """
+    known = [task for task in TASKS if task in ids]
+    found: dict[str, list[str]] = {}
+    for task in [*known, *sorted(ids.keys() - set(known))]:
+        all_ids = list(ids[task])
+        is_drawn = len(all_ids) > each
+        drawn = draw(all_ids, each) if is_drawn else []
+        found[task] = sorted(drawn, key=lambda i: (len(i), i)) if is_drawn else all_ids
+    return found
+
 
 ROLE: Final = "agents"
 MOST_ROUNDS: Final = 10

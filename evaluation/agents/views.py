@@ -1,6 +1,7 @@
 """Screens of search agents: runs, one trace, judging, and the board of retriever by agent."""
 
 import json
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,10 +10,10 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter, enter_unblinded, first_or_404, refuse_voter
+from corpus.access import Access, enter, enter_unblinded, finder, first_or_404
 from corpus.lists import domain_choices
 from corpus.models import Benchmark, Role
-from corpus.run_pages import PayingPages, asking_verbs
+from corpus.run_pages import Kind, PayingPages, asking_verbs, runs_table
 from evaluation.agents import board, guests
 from evaluation.agents import judging as judge_verbs
 from evaluation.agents import services as verbs
@@ -26,10 +27,9 @@ from evaluation.agents.models import (
     VerdictState,
 )
 from evaluation.agents.protocol.measures import GAMMA
-from evaluation.agents.reading import judges
-from evaluation.agents.traces import study
+from evaluation.agents.reading import judges, study
 from evaluation.agents.trust.forms import BridgeForm
-from evaluation.agents.trust.report import tables_of
+from evaluation.agents.trust.noise import tables_of
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import csv_response, named_table_response
@@ -39,18 +39,12 @@ from llm import endpoints
 from llm.endpoints import chosen_endpoint
 
 READERS = (Role.ADMIN, Role.REVIEWER)
-LIST = Table(
+LIST = runs_table(
+    "Run",
+    Column("model", "Agent", order=("model",)),
+    Column("retriever", "Retriever", order=("retriever",)),
+    Column("rounds", "Rounds"),
     search=("name", "retriever", "model"),
-    columns=(
-        Column("name", "Run", order=("name",)),
-        Column("model", "Agent", order=("model",)),
-        Column("retriever", "Retriever", order=("retriever",)),
-        Column("rounds", "Rounds"),
-        Column("status", "Status", order=("status",)),
-        Column("queries", "Queries", numeric=True),
-        Column("at", "Started", order=("created_at",)),
-    ),
-    order=("-pk",),
 )
 ITEMS = Table(
     filters=(
@@ -82,12 +76,11 @@ VERDICTS = Table(
 def agent_runs(request: HttpRequest, slug: str) -> HttpResponse:
     """Every run of an agent, and the trials of judges."""
     access = enter_unblinded(request.user, slug, *READERS)
-    rows = AgentRun.objects.filter(benchmark=access.benchmark)
     return RUNS.index(
         request,
         access,
-        "evaluation/agents/runs.html",
-        LIST.read(rows, request.GET),
+        RUNS.kind.template,
+        LIST.read(RUNS.kind.rows(access.benchmark), request.GET),
         trials=access.benchmark.judge_runs.filter(agent_run=None, bridge_from=None)[:10],
         trial_form=JudgeForm(),
     )
@@ -103,25 +96,9 @@ def agent_run_new(request: HttpRequest, slug: str) -> HttpResponse:
         access,
         "evaluation/agents/new.html",
         AgentForm(request.POST if request.method == "POST" else None, benchmark=access.benchmark),
-        lambda **given: start(access, given),
+        partial(start, access=access),
         has_endpoint=bool(endpoints.available()),
         missing="" if verbs.retrievers(access.benchmark).exists() else missing,
-    )
-
-
-@require_GET
-def agent_forecast(request: HttpRequest, slug: str) -> HttpResponse:
-    """What a run would take; a part of the page that sets one up."""
-    access = enter(request.user, slug, Role.ADMIN)
-    return RUNS.forecast(
-        request,
-        access,
-        forecast_of(access, request.GET),
-        what="a search agent",
-        list_name="Search agents",
-        counted="Queries, with repetitions",
-        about="Each turn sends all that was found before. Of an agent that decides itself six "
-        "rounds are assumed. Judging comes on top.",
     )
 
 
@@ -244,7 +221,7 @@ def agent_board_csv(request: HttpRequest, slug: str, name: str) -> HttpResponseB
     return named_table_response(f"{slug}-agents", board.tables(found, judge, gamma=gamma), name)
 
 
-def start(access: Access, given: dict[str, Any]) -> AgentRun:
+def start(*, access: Access, **given: Any) -> AgentRun:
     """A run as a form or the API asks for it. Raises Refused."""
     benchmark = access.benchmark
     queries = verbs.candidates(benchmark, domain=given.pop("domain"), sample=given.pop("sample"))
@@ -304,12 +281,7 @@ def chosen(benchmark: Benchmark, params: Any) -> tuple[JudgeRun | None, float]:
     return judge or next(iter(known), None), gamma if 0 <= gamma <= 1 else GAMMA
 
 
-def get_run(access: Access, pk: int) -> AgentRun:
-    """A run of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    rows = AgentRun.objects.filter(benchmark=access.benchmark, pk=pk)
-    rows = rows.select_related("benchmark", "account", "created_by", "retrieval_run")
-    return first_or_404(rows, "agent run")
+get_run = finder(AgentRun, "account", "created_by", "retrieval_run", unblinded=True)
 
 
 def get_item(access: Access, pk: int) -> AgentItem:
@@ -319,12 +291,7 @@ def get_item(access: Access, pk: int) -> AgentItem:
     return first_or_404(rows, "trace")
 
 
-def get_judge_run(access: Access, pk: int) -> JudgeRun:
-    """A judge run of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    rows = JudgeRun.objects.filter(benchmark=access.benchmark, pk=pk)
-    rows = rows.select_related("benchmark", "account", "created_by", "agent_run")
-    return first_or_404(rows, "judge run")
+get_judge_run = finder(JudgeRun, "account", "created_by", "agent_run", unblinded=True)
 
 
 def _judge(request: HttpRequest, access: Access, run: AgentRun | None) -> HttpResponse:
@@ -339,6 +306,20 @@ def _judge(request: HttpRequest, access: Access, run: AgentRun | None) -> HttpRe
 
 RUNS = PayingPages(
     AgentRun,
+    kind=Kind(
+        LIST,
+        "evaluation/agents/runs.html",
+        lambda benchmark: benchmark.agent_runs.select_related("account"),
+        start,
+        forecast_of,
+        {
+            "what": "a search agent",
+            "list_name": "Search agents",
+            "counted": "Queries, with repetitions",
+            "about": "Each turn sends all that was found before. Of an agent that decides itself "
+            "six rounds are assumed. Judging comes on top.",
+        },
+    ),
     get=get_run,
     verbs=asking_verbs(verbs.retry_failed)
     | {

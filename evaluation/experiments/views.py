@@ -6,11 +6,10 @@ from typing import Any
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter, enter_unblinded
+from corpus.access import enter, enter_unblinded, finder
 from corpus.models import Benchmark, Role
 from debate.models import DebateRun
 from debate.references import references
@@ -143,7 +142,4 @@ def experiment_delete(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.redirect(request, reverse("experiments", args=[slug]))
 
 
-def get_experiment(access: Access, pk: int) -> Experiment:
-    """An experiment of this benchmark, or 404."""
-    rows = Experiment.objects.select_related("benchmark")
-    return get_object_or_404(rows, pk=pk, benchmark=access.benchmark)
+get_experiment = finder(Experiment)

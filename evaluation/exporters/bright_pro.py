@@ -29,7 +29,8 @@ def write_bridge(path: Path, queries: Sequence[QueryRecord]) -> int:
 
 STRINGS = pa.list_(pa.string())
 ASPECT_COLUMNS = ("id", "content", "weight", "supporting_docs", "scale")
-SUBTOPIC_COLUMNS = ("subtopic", "subtopic_docs")
+# The last two together: every label of the subtopic in the imported judgments, zeros included.
+SUBTOPIC_COLUMNS = ("subtopic", "subtopic_docs", "subtopic_judged", "subtopic_labels")
 DOCUMENTS = pa.schema(
     [
         ("id", pa.string()),
@@ -72,7 +73,8 @@ def aspects_schema(shape: ReleaseSchema) -> pa.Schema:
     weight = pa.float64() if shape.with_shares else pa.int64()
     types = (pa.string(), pa.string(), weight, STRINGS, pa.string())
     fields = list(zip(ASPECT_COLUMNS, types, strict=True))
-    own = list(zip(SUBTOPIC_COLUMNS, (pa.string(), STRINGS), strict=True))
+    kinds = (pa.string(), STRINGS, STRINGS, pa.list_(pa.int64()))
+    own = list(zip(SUBTOPIC_COLUMNS, kinds, strict=True))
     return pa.schema(fields + own * shape.with_subtopics)
 
 
@@ -137,4 +139,9 @@ def _aspects(split: str, queries: Sequence[QueryRecord]) -> Iterator[tuple[Any, 
             name = aspect_id(split, query.qid, aspect.k)
             weight = published_weight(aspect.weight, aspect.scale)
             own = (name, aspect.content, weight, aspect.passages, aspect.scale)
-            yield *own, aspect.subtopic, aspect.listed
+            labels = {
+                each.passage: each.subtopics[aspect.subtopic]
+                for each in query.labels
+                if each.subtopics and aspect.subtopic in each.subtopics
+            }
+            yield *own, aspect.subtopic, aspect.listed, list(labels), list(labels.values())

@@ -35,6 +35,8 @@ ABOUT = {
         "scale": "scale of the weight",
         "subtopic": "name of the subtopic of imported judgments that it is",
         "subtopic_docs": "ids that these list under it and nobody assigned; several may list one",
+        "subtopic_judged": "ids that these judge for it",
+        "subtopic_labels": "their labels there, in this order",
     },
     "documents": {
         "id": "passage id",
@@ -131,6 +133,8 @@ def _records(
 
 
 def _data_type(of: pa.DataType) -> str:
+    if pa.types.is_list(of):
+        return _data_type(of.value_type)
     if pa.types.is_date(of):
         return "sc:Date"
     if pa.types.is_floating(of):

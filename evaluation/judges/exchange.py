@@ -32,8 +32,7 @@ from evaluation.judges.protocol.autojudge import (
 )
 from evaluation.rag.models import Grade, GradeRun, GradeState, RagAnswer
 from evaluation.rag.people import said_by_people
-from evaluation.rag.protocol.answering import Harness
-from evaluation.rag.protocol.strings import normalised
+from evaluation.rag.protocol.answering import Harness, normalised
 from evaluation.rag.services import truths_of
 from kit.errors import Refused
 from kit.lists.report_tables import Cell, ReportTable, measured, percent, text

@@ -17,9 +17,8 @@ from corpus.versions.effective import gold_before_after
 from corpus.versions.services import chosen
 from evaluation.leaderboard import before_after as verbs
 from evaluation.leaderboard.before_after import queries_table, systems_table
-from evaluation.leaderboard.drill import drill
 from evaluation.leaderboard.pictures import shifts_of
-from evaluation.leaderboard.services import DEFAULT, NAMES, WORDS
+from evaluation.leaderboard.services import DEFAULT, NAMES, WORDS, drill
 from evaluation.leaderboard.views import with_queries
 from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores import sheets

@@ -4,10 +4,9 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods
 
-from corpus.access import Access, enter_unblinded
+from corpus.access import enter_unblinded, finder
 from corpus.models import Benchmark, CorpusVersion, Role
 from corpus.run_pages import RunPages
 from corpus.versions.services import chosen, names
@@ -126,9 +125,7 @@ def rates_table(check: NoiseCheck) -> ReportTable:
     return ReportTable("rates", "How often labels are wrong", header, rows, notes)
 
 
-def get_check(access: Access, pk: int) -> NoiseCheck:
-    """A check of this benchmark, or 404."""
-    return get_object_or_404(NoiseCheck, benchmark=access.benchmark, pk=pk)
+get_check = finder(NoiseCheck)
 
 
 RUNS = RunPages(NoiseCheck, get=get_check, verbs={}, readers=READERS)

@@ -18,8 +18,8 @@ from corpus.runs.views import get_run
 from corpus.versions.services import chosen, stored
 from evaluation.leaderboard import pictures
 from evaluation.leaderboard import services as boards
-from evaluation.leaderboard.drill import drill
 from evaluation.leaderboard.noise import marks_for
+from evaluation.leaderboard.services import drill
 from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.published import services as published
 from evaluation.scores import sheets

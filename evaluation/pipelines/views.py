@@ -4,25 +4,27 @@ its wordings."""
 from functools import partial
 from typing import Any, Final
 
+from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from corpus.access import Access, enter, enter_unblinded, get_query, refuse_voter
-from corpus.models import CorpusVersion, Query, RerankRun, Role, Wording
-from corpus.reranking.services import role_of
+from corpus.access import Access, enter, enter_unblinded, finder, get_query
+from corpus.models import Benchmark, CorpusVersion, Query, RerankRun, Role, Wording
+from corpus.options import Setting
+from corpus.reranking.services import SETTINGS, role_of
 from corpus.reranking.views import READERS
 from corpus.reranking.views import get_run as get_rerank
 from corpus.run_pages import Kind, RunPages, runs_table
+from corpus.versions.forms import RunField
 from corpus.versions.services import stored
+from corpus.wordings import asking
 from corpus.wordings.services import ROLE, retrievers_of
 from evaluation.leaderboard.services import DEFAULT
 from evaluation.leaderboard.views import sheet_context, version_of
 from evaluation.pipelines import grid, plan, printed
 from evaluation.pipelines import services as verbs
-from evaluation.pipelines.forms import PipelineForm
 from evaluation.pipelines.models import PipelineRun
 from evaluation.scores import sheets
 from kit import htmx
@@ -30,6 +32,48 @@ from kit.lists.csvfile import named_table_response, table_response
 from kit.lists.report_tables import ReportTable
 from kit.lists.tables import Column
 from llm import endpoints
+from llm.ledger.accounts import budget_field, endpoint_field
+
+DEPTH = Setting(int, 100, 1, 1000)
+
+
+class PipelineForm(forms.Form):
+    """Which version on which retriever, by whom, for how much."""
+
+    first: Final = ("preset", "retriever", "expander", "reranker", "budget_usd")
+
+    preset = forms.ChoiceField(label="Version", choices=plan.CHOICES)
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["retriever"] = RunField(
+            retrievers_of(benchmark),
+            empty_label=None,
+            help_text="v3 is printed with another one than v1 and v2. One that is not BM25 gets a "
+            "hybrid with it.",
+        )
+        self.fields["expander"] = endpoint_field(ROLE, label="Model that expands")
+        role = role_of(plan.POINTWISE)
+        self.fields["reranker"] = endpoint_field(role, label="Model that reranks")
+        self.fields["profile"] = forms.ChoiceField(
+            choices=[(each, each) for each in asking.PROFILES],
+            help_text="reference: as the released scripts do, for expansion and replies alike.",
+        )
+        self.fields["depth"] = DEPTH.field(label="Passages reranked a query")
+        self.fields["repeats"] = SETTINGS[plan.GROUPWISE]["repeats"].field(
+            label="Repeats in groups",
+            required=False,
+            help_text="Of v3 alone. Left empty, 2 in strict, 6 in reference.",
+        )
+        self.fields["skip_probe"] = SETTINGS[plan.POINTWISE]["skip_probe"].field(
+            label="Without the ten pairs",
+            help_text="What is paid is tried on ten pairs of known order before it reranks.",
+        )
+        self.fields["name"] = forms.CharField(
+            max_length=140, required=False, help_text="Left empty, that of the version."
+        )
+        self.fields["budget_usd"] = budget_field("For all steps together; empty for no limit.")
+
 
 RERANK_ROLE: Final = role_of(plan.POINTWISE)
 LIST: Final = runs_table(
@@ -203,12 +247,7 @@ def forecast_of(access: Access, params: Any) -> dict[str, Any] | None:
     )
 
 
-def get_pipeline(access: Access, pk: int) -> PipelineRun:
-    """A pipeline of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    related = ("benchmark", "created_by", "retriever__corpus_version")
-    rows = PipelineRun.objects.select_related(*related)
-    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+get_pipeline = finder(PipelineRun, "created_by", "retriever__corpus_version", unblinded=True)
 
 
 RUNS = RunPages(

@@ -2,20 +2,24 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from corpus.models import Benchmark, CorpusVersion, Passage
 from corpus.texts.models import PassageQuerySet
 from corpus.versions.services import stored
 from evaluation.rag.models import AnswerState, RagAnswer, RagRun, SourceKind
-from evaluation.rag.protocol.answering import answer_request, has_information, read_answers
-from evaluation.rag.protocol.strings import Strings, measure
+from evaluation.rag.protocol.answering import (
+    Strings,
+    answer_request,
+    has_information,
+    measure,
+    read_answers,
+)
 from evaluation.rag.services import generator_of
 from kit.runs.models import RunGroup
-from llm.errors import LLMError
+from llm import pump
 from llm.gateway import Gateways
-from llm.pump import Pump
 from llm.requests import Reply
 
 Texts: TypeAlias = dict[tuple[int | None, int], dict[str, str]]
@@ -25,17 +29,11 @@ _STORED = (
 )
 
 
-@dataclass(frozen=True)
-class Job:
-    """An answer that waits, with the texts that it is written from; and then its reply."""
-
-    row: RagAnswer
-    passages: Sequence[str] | None
-    reply: Reply | None = None
-    failure: LLMError | None = None
+# An answer that waits, with the texts that it is written from.
+Job: TypeAlias = pump.Job[RagAnswer, Sequence[str], Reply]
 
 
-class AnswerPump(Pump[Job, Job]):
+class AnswerPump(pump.Pump[Job, Job]):
     """One worker's drive of its share of a run."""
 
     run: RagRun
@@ -62,14 +60,14 @@ class AnswerPump(Pump[Job, Job]):
 
     async def work(self, item: Job, gateways: Gateways) -> Job:
         """Ask once."""
-        asked = answer_request(item.row.query.text, item.passages, self.generator, self.key)
+        asked = answer_request(item.row.query.text, item.exam, self.generator, self.key)
         reply = await gateways.complete(asked, f"{asked.role}:{item.row.pk}")
-        return replace(item, reply=reply)
+        return replace(item, said=reply)
 
     def store(self, results: Sequence[Job]) -> int:
         """Answers of a group, held against the true ones."""
         for each in results:
-            row, reply = each.row, each.reply
+            row, reply = each.row, each.said
             if reply is None:
                 row.state = AnswerState.FAILED
                 row.error = each.failure.words if each.failure else "The model gave no answer."

@@ -9,12 +9,11 @@ from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.grading.services import close_sample, source_of
 from annotate.grading.views import get_sample
-from corpus.access import Access, enter, enter_unblinded, refuse_voter
+from corpus.access import Access, enter, enter_unblinded, finder
 from corpus.models import Passage, Role
 from corpus.run_pages import PayingPages, asking_verbs
 from evaluation.agents.views import READERS
@@ -334,30 +333,16 @@ def cell_of(access: Access, source: RagSource, params: Any) -> tuple[GoldView, s
     return view, cell, [board.queries[column][0] for column in columns]
 
 
-def get_run(access: Access, pk: int) -> RagRun:
-    """A run of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    rows = RagRun.objects.select_related("benchmark", "account", "created_by")
-    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+get_run = finder(RagRun, "account", "created_by", unblinded=True)
 
 
-def get_source(access: Access, pk: int) -> RagSource:
-    """A source of a run, or 404."""
-    rows = RagSource.objects.select_related("run__benchmark")
-    return get_object_or_404(rows, run__benchmark=access.benchmark, pk=pk)
+get_source = finder(RagSource, at="run__benchmark")
 
 
-def get_answer(access: Access, pk: int) -> RagAnswer:
-    """An answer of a run, or 404."""
-    rows = RagAnswer.objects.select_related("run__benchmark", "source", "query__domain")
-    return get_object_or_404(rows, run__benchmark=access.benchmark, pk=pk)
+get_answer = finder(RagAnswer, "source", "query__domain", at="run__benchmark")
 
 
-def get_grade_run(access: Access, pk: int) -> GradeRun:
-    """A grading of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    rows = GradeRun.objects.select_related("benchmark", "account", "created_by", "rag_run")
-    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+get_grade_run = finder(GradeRun, "account", "created_by", "rag_run", unblinded=True)
 
 
 RUNS = PayingPages(RagRun, get=get_run, verbs=asking_verbs(verbs.retry_failed), readers=READERS)

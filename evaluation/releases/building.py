@@ -1,7 +1,6 @@
 """Building a claimed release: a folder that appears whole or not at all."""
 
 import logging
-import os
 import shutil
 from collections.abc import Sequence
 from functools import partial
@@ -18,7 +17,7 @@ from evaluation.content.view import frozen, view_of
 from evaluation.exporters.faults import BLOCKING
 from evaluation.releases.models import Release, ReleaseState
 from evaluation.releases.writing import Step, write_release
-from kit import audit
+from kit import audit, storage
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import LostLease, RunStatus
@@ -56,7 +55,7 @@ def publish(built: Path, folder: Path) -> None:
         if not folder.is_relative_to(settings.RELEASES):
             raise Refused(f"{folder} is not empty. Choose a folder that does not exist yet.")
         shutil.rmtree(folder)
-    os.replace(built, folder)
+    storage.put(built, folder)
 
 
 class ReleaseRefused(Refused):

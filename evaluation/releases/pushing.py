@@ -25,6 +25,7 @@ from evaluation.exporters.files import file_sums
 from evaluation.exporters.names import one_line
 from evaluation.releases.building import note_release
 from evaluation.releases.models import Release, ReleasePush
+from kit import storage
 from kit.errors import Refused
 from kit.runs.heartbeat import Heartbeat
 from kit.runs.models import LostLease, RunStatus, begin, wake
@@ -123,7 +124,11 @@ def _push(push: ReleasePush, heartbeat: Heartbeat) -> str:
     """The address of the commit."""
     if not settings.HF_TOKEN:
         raise Refused(NO_TOKEN)
-    release, folder = push.of_release, Path(push.of_release.folder)
+    with storage.local(Path(push.of_release.folder)) as folder:
+        return _push_folder(push, push.of_release, folder, heartbeat)
+
+
+def _push_folder(push: ReleasePush, release: Release, folder: Path, heartbeat: Heartbeat) -> str:
     _check_files(release, folder)
     name, inside = _parts(push.repository)
     disable_progress_bars()

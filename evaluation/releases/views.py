@@ -26,7 +26,7 @@ from evaluation.releases import services as verbs
 from evaluation.releases.models import Release, ReleasePush
 from evaluation.releases.pushing import cancel_push, last_repository, retry_push, start_push
 from evaluation.verification.diff import Change, changelog, compare
-from kit import htmx
+from kit import htmx, storage
 from kit.errors import Refused
 from kit.lists.tables import Column, Table
 from kit.runs.models import RunStatus
@@ -106,13 +106,6 @@ def _place(slug: str, row: dict[str, Any], cases: Mapping[int, UUID]) -> str:
     return ""
 
 
-def _size(path: Path) -> int | None:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return None
-
-
 # Every entry of an archive gets this date, so that the same release is the same archive.
 LONG_AGO = (1980, 1, 1, 0, 0, 0)
 RELEASES = Table(
@@ -153,7 +146,7 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     release = get_release(access, pk)
     earlier = access.benchmark.releases.filter(status=RunStatus.DONE)
     # Files of a built release; the size is None where one is no longer there.
-    folder = Path(release.folder)
+    sizes = storage.sizes(Path(release.folder))
     context = RUNS.context(access, release) | {
         "release": release,
         "push_url": reverse("release-push", args=[slug, pk]),
@@ -165,7 +158,7 @@ def release_detail(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         ],
         "faults": [_fault(slug, each) for each in release.faults],
         "files": [
-            {"path": path, "sha256": digest, "size": _size(folder / path)}
+            {"path": path, "sha256": digest, "size": sizes.get(path)}
             for path, digest in release.files.items()
         ],
         "earlier": list(earlier.filter(pk__lt=pk).order_by("-pk")[:10]),
@@ -252,7 +245,11 @@ def diff_of(older: Release, newer: Release) -> list[Change]:
     if any(each.status != RunStatus.DONE for each in (older, newer)):
         raise Refused("Only releases that are built can be compared.")
     try:
-        return compare(Path(older.folder), Path(newer.folder))
+        with (
+            storage.local(Path(older.folder)) as before,
+            storage.local(Path(newer.folder)) as after,
+        ):
+            return compare(before, after)
     except OSError:
         raise Refused(
             "The files of one of these releases are no longer where they were built."
@@ -306,6 +303,6 @@ def _require_built(release: Release) -> None:
 
 def _open(release: Release, path: str) -> IO[bytes]:
     try:
-        return (Path(release.folder) / path).open("rb")
+        return storage.opened(Path(release.folder) / path)
     except OSError:
         raise Http404("The files of this release are no longer where they were built.") from None

@@ -26,7 +26,7 @@ from evaluation.metrics.profiles import REFERENCE, STRICT, Family, Profile
 from evaluation.metrics.ranking import Matched
 from evaluation.metrics.run import Run
 from evaluation.metrics.scoring import case_of, score, value_of
-from evaluation.rag.protocol.strings import measure
+from evaluation.rag.protocol.answering import measure
 from kit.stats.agreement import cohen_kappa, fleiss_kappa
 from kit.stats.kappa import WEIGHTS
 from kit.stats.ratings import from_columns

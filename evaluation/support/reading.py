@@ -9,7 +9,7 @@ from annotate.grading.models import WEIGHTS
 from annotate.grading.sentences import settled
 from annotate.models import SentenceGrade
 from evaluation.support.models import Claim, SupportRun, SupportSet, SupportState
-from evaluation.support.protocol.measures import Support, support
+from evaluation.support.protocol.judging import Support, support
 from kit.runs.models import RunStatus
 
 TOGETHER: Final = "together"

@@ -15,7 +15,7 @@ from annotate.grading.services import drawn_from
 from annotate.models import GradingSample, SentenceGrade, SentenceItem
 from corpus.access import Access
 from evaluation.support.models import Claim, SetKind, SupportSet, SupportState, SupportVerdict
-from evaluation.support.protocol.measures import Support
+from evaluation.support.protocol.judging import Support
 from evaluation.support.reading import ORIGIN, Found, read_judges, supports
 from kit.lists.report_tables import Cell, ReportTable, measured, percent, text
 from kit.stats.agreement import cohen_kappa, krippendorff_alpha

@@ -9,14 +9,13 @@ from django.contrib import messages
 from django.db.models import Count, F, Max
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotate.grading.models import SampleKind
 from annotate.grading.services import close_sample, source_of
 from annotate.grading.views import get_sample
-from corpus.access import Access, enter, enter_unblinded, refuse_voter
+from corpus.access import Access, enter, enter_unblinded, finder
 from corpus.models import Role
 from corpus.run_pages import PayingPages, asking_verbs
 from evaluation.agents.views import READERS
@@ -331,21 +330,10 @@ def url_of(of: SupportSet) -> str:
     return reverse("support-set", args=[of.benchmark.slug, of.pk])
 
 
-def get_set(access: Access, pk: int) -> SupportSet:
-    """A set of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    return get_object_or_404(
-        SupportSet.objects.select_related("benchmark", "rag_run", "agent_run"),
-        benchmark=access.benchmark,
-        pk=pk,
-    )
+get_set = finder(SupportSet, "rag_run", "agent_run", unblinded=True)
 
 
-def get_run(access: Access, pk: int) -> SupportRun:
-    """A judging of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    rows = SupportRun.objects.select_related("benchmark", "account", "created_by", "support_set")
-    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+get_run = finder(SupportRun, "account", "created_by", "support_set", unblinded=True)
 
 
 RUNS = PayingPages(

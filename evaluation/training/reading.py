@@ -15,7 +15,7 @@ from corpus.models import (
     Query,
     RetrievalRun,
 )
-from corpus.reranking.reading import AS_IT_IS, candidates_of
+from corpus.reranking.services import AS_IT_IS, candidates_of
 from corpus.versions.effective import EffectiveLabel, effective_labels
 from evaluation.training.models import TrainingDocument, TrainingRun
 

@@ -62,15 +62,11 @@ class TrainingPump(Pump[Job, Job]):
             [item.texts[key][:most] for key in item.material.candidates],
             [item.texts[key][:most] for key in relevant if key in item.texts],
         )
-
-        try:
-            steps = asking.make(task, self.settings, self.key)
-            made = await carry(
-                steps, lambda each: readable(gateways, each, f"{each.role}:{item.row.pk}")
-            )
-            return replace(item, made=made)
-        except LLMError as error:
-            return replace(item, failure=error)
+        steps = asking.make(task, self.settings, self.key)
+        made = await carry(
+            steps, lambda each: readable(gateways, each, f"{each.role}:{item.row.pk}")
+        )
+        return replace(item, made=made)
 
     def store(self, results: Sequence[Job]) -> int:
         """Documents of a group."""

@@ -2,32 +2,90 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
+from django import forms
 from django.contrib import messages
 from django.db.models import Count
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter, enter_unblinded, refuse_voter
+from corpus.access import Access, enter, enter_unblinded, finder
 from corpus.lists import domain_choices
-from corpus.models import Role
+from corpus.models import Benchmark, Role
+from corpus.options import fields_of
 from corpus.run_pages import Kind, PayingPages, asking_verbs, runs_table, states_of
 from corpus.texts.tokens import CHARACTERS
+from corpus.versions.forms import RunField, runs_of
 from evaluation.agents.views import READERS
 from evaluation.exporters.training import FORMATS
 from evaluation.training import services as verbs
 from evaluation.training.exporting import archive_of, kept_back
-from evaluation.training.forms import AskForm, TrainingForm
 from evaluation.training.models import DocumentKind, DocumentUse, ItemState, TrainingRun
 from evaluation.training.reading import labels_now, texts_of
+from evaluation.training.services import CHOICES, MOST_ASKED, ROLE, SETTINGS
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.report_tables import Cell, ReportTable, text
 from kit.lists.tables import Column, Filter, Table
 from llm import endpoints
 from llm.endpoints import NO_ENDPOINT, asked_for, chosen_endpoint
+from llm.ledger.accounts import budget_field, endpoint_field
+
+_WORDS: Final[dict[str, tuple[str, str]]] = {
+    "depth": ("First passages that are graded", "Above 6 of 10 positive, below 4 negative."),
+    "labels": (
+        "Labelled passages of each kind",
+        "Relevant ones as positives, irrelevant ones as negatives; they are not graded.",
+    ),
+    "positives": ("Maximum positives written", "0: none."),
+    "negatives": ("Hard negatives that are written", "One against each of the first positives."),
+    "shortest": ("Shortest written positive, in words", ""),
+    "longest": ("Longest written positive, in words", ""),
+    "least_chars": ("Shortest hard negative, in characters", ""),
+    "likeness": (
+        "A hard negative is less like its positive than",
+        "Shared telling words by all of both, from 0 to 1.",
+    ),
+    "language": ("Language of what is written", "Texts in another one are rejected."),
+    "document_chars": ("Characters shown of a passage", ""),
+    "temperature": ("Temperature of the writer", "Grades are given at 0."),
+}
+
+
+class TrainingForm(forms.Form):
+    """What is graded, taken and written, by whom, for how much."""
+
+    first: Final = ("source", "domain", "endpoint", "positives", "negatives", "budget_usd")
+
+    def __init__(self, *args: Any, benchmark: Benchmark, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        runs = runs_of(benchmark)
+        self.fields["source"] = RunField(
+            runs,
+            label="Retrieval run",
+            required=False,
+            empty_label="none: nothing is graded",
+            initial=runs.first(),
+        )
+        domains = [(each.name, each.name) for each in benchmark.domains.ready()]
+        self.fields["domain"] = forms.ChoiceField(
+            required=False, choices=[("", "All"), *domains], help_text="Its queries only."
+        )
+        self.fields["endpoint"] = endpoint_field(ROLE)
+        self.fields.update(fields_of(SETTINGS, _WORDS, CHOICES, {"": "that of the query"}))
+        self.fields["name"] = forms.CharField(
+            max_length=190, required=False, help_text="Left empty, one is made up."
+        )
+        self.fields["budget_usd"] = budget_field()
+
+
+class AskForm(forms.Form):
+    """How many graded pairs people are asked about."""
+
+    size = forms.IntegerField(label="Pairs", min_value=1, max_value=MOST_ASKED, initial=50)
+    seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, initial=1)
+
 
 LIST = runs_table(
     "Training data",
@@ -176,12 +234,7 @@ def mixture_of(run: TrainingRun) -> ReportTable:
     )
 
 
-def get_run(access: Access, pk: int) -> TrainingRun:
-    """A run of this benchmark, or 404; kept from who votes."""
-    refuse_voter(access)
-    related = ("benchmark", "account", "created_by", "source", "corpus_version")
-    rows = TrainingRun.objects.select_related(*related)
-    return get_object_or_404(rows, benchmark=access.benchmark, pk=pk)
+get_run = finder(TrainingRun, "account", "created_by", "source", "corpus_version", unblinded=True)
 
 
 RUNS = PayingPages(

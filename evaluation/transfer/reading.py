@@ -28,6 +28,7 @@ from evaluation.transfer.checking import checked
 from evaluation.transfer.graph import Part, is_person, parts_of
 from evaluation.transfer.models import Transfer, TransferKind
 from evaluation.transfer.references import PERSON
+from kit import storage
 from kit.account.people import is_pseudonym, stand_in
 from kit.backup import tables
 from kit.backup.archive import Reader
@@ -255,7 +256,7 @@ class Copy:
             if _sha256(part, is_packed=name.startswith("pages/")) != expected:
                 part.unlink()
                 raise Refused(f"files/{name} is not what its row says; nothing was kept.")
-            part.replace(path)
+            storage.put(part, path)
 
 
 _OWN: Final = {
@@ -283,7 +284,7 @@ def forget(run: Transfer) -> None:
         for person in User.objects.filter(pk__in=made["people"], is_active=False):
             with contextlib.suppress(ProtectedError), transaction.atomic():
                 person.delete()  # unless another benchmark brought them meanwhile
-    shutil.rmtree(Path(settings.RELEASES) / benchmark.slug, ignore_errors=True)
+    storage.drop(Path(settings.RELEASES) / benchmark.slug)
 
 
 def _thin_out(benchmark: Benchmark) -> None:

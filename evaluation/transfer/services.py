@@ -24,7 +24,7 @@ from evaluation.transfer import checking, reading, writing
 from evaluation.transfer.graph import parts_of, schema
 from evaluation.transfer.merging.run import Merge
 from evaluation.transfer.models import Transfer, TransferKind
-from kit import audit
+from kit import audit, storage
 from kit.backup import archive
 from kit.backup.services import snapshot
 from kit.errors import Refused
@@ -250,7 +250,7 @@ def _take_in(
                 made=made,
                 total=-(-size // 1024),
             )
-            shutil.move(kept, place_of(run))
+            storage.put(kept, place_of(run))
             audit.record(actor=actor, verb=verb, target=run, scope=benchmark.slug, data=made)
             wake(run)
     finally:
@@ -278,7 +278,7 @@ def apply_merge(*, run: Transfer, actor: User | None) -> None:
 def cancel_transfer(*, run: Transfer, actor: User | None) -> None:
     """Stop for good; what a merge has added so far stays, and its file is gone."""
     cancel_run(run=run, actor=actor)
-    place_of(run).unlink(missing_ok=True)
+    storage.drop(place_of(run))
 
 
 def carry_out(run: Transfer) -> None:
@@ -301,28 +301,32 @@ def carry_out(run: Transfer) -> None:
     waits = run.kind == TransferKind.MERGE and run.status == RunStatus.DONE
     is_kept = run.kind == TransferKind.EXPORT or (waits and "apply" not in run.made)
     if run.is_over and not is_kept:  # nobody reads it again
-        path.unlink(missing_ok=True)
+        storage.drop(path)
 
 
 def _write(run: Transfer, path: Path, step: Step) -> dict[str, Any]:
     path.unlink(missing_ok=True)  # of a claim that died
     manifest = write_file(benchmark=run.benchmark, path=path, step=step)
-    return {"digest": manifest["digest"], "size": path.stat().st_size}
+    size = path.stat().st_size
+    storage.put(path, path)
+    return {"digest": manifest["digest"], "size": size}
 
 
 def _merge(run: Transfer, path: Path, step: Step) -> dict[str, Any]:
     actor = User.objects.filter(pk=run.made.get("apply") or 0).first()
     is_trial = "apply" not in run.made
-    report = merge_file(
-        benchmark=run.benchmark, path=path, actor=actor, is_trial=is_trial, step=step
-    )
+    with storage.local(path) as here:
+        report = merge_file(
+            benchmark=run.benchmark, path=here, actor=actor, is_trial=is_trial, step=step
+        )
     return {"report": report, "digest": report["digest"]}
 
 
 def _create(run: Transfer, path: Path, step: Step) -> dict[str, Any]:
     for half in Transfer.objects.filter(kind=TransferKind.IMPORT, made__of=run.pk):
         reading.forget(half)  # of a claim that died
-    import_file(path=path, slug=run.made["slug"], admin=run.created_by, step=step, of=run)
+    with storage.local(path) as here:
+        import_file(path=here, slug=run.made["slug"], admin=run.created_by, step=step, of=run)
     return {}
 
 
@@ -343,7 +347,7 @@ def place_of(run: Transfer) -> Path:
 def forget_files(benchmark: Benchmark) -> None:
     """Delete the files of a benchmark that is being deleted, once it is."""
     for run in benchmark.transfers.all():
-        transaction.on_commit(partial(place_of(run).unlink, missing_ok=True))
+        transaction.on_commit(partial(storage.drop, place_of(run)))
 
 
 def _check_slug(slug: str) -> None:

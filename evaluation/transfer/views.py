@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from corpus.access import Access, enter
+from corpus.access import Access, enter, finder
 from corpus.models import Role
 from corpus.run_pages import RunPages
 from evaluation.transfer import services as verbs
@@ -22,7 +22,7 @@ from evaluation.transfer.conflicts import choose
 from evaluation.transfer.merging.run import open_conflicts
 from evaluation.transfer.models import MergeConflict, Transfer, TransferKind
 from evaluation.transfer.writing import pseudonyms
-from kit import htmx
+from kit import htmx, storage
 from kit.lists.tables import Column, Table
 from kit.runs.models import RunStatus
 
@@ -194,16 +194,13 @@ def get_transfer(access: Access, pk: int) -> Transfer:
     return get_object_or_404(rows, pk=pk, benchmark=access.benchmark)
 
 
-def get_conflict(access: Access, pk: int) -> MergeConflict:
-    """A conflict of this benchmark, or 404."""
-    rows = MergeConflict.objects.select_related("benchmark", "judgment", "support")
-    return get_object_or_404(rows, pk=pk, benchmark=access.benchmark)
+get_conflict = finder(MergeConflict, "judgment", "support")
 
 
 def is_there(run: Transfer) -> bool:
     """Whether it was written here, and nobody has deleted it."""
     is_over = run.kind == TransferKind.EXPORT and run.status == RunStatus.DONE
-    return is_over and verbs.place_of(run).exists()
+    return is_over and storage.size(verbs.place_of(run)) is not None
 
 
 def can_apply(run: Transfer) -> bool:
@@ -217,7 +214,7 @@ def send_file(run: Transfer) -> FileResponse:
     if not is_there(run):
         raise Http404("This file is not here.")
     path = verbs.place_of(run)
-    return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
+    return FileResponse(storage.opened(path), as_attachment=True, filename=path.name)
 
 
 RUNS = RunPages(

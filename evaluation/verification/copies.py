@@ -1,15 +1,17 @@
 """The labels in every file that repeats them: qrels, BEIR, BRIDGE, subtopics, gold of queries."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evaluation.exporters.names import fits_trec
 from evaluation.exporters.records import Label
 from evaluation.exporters.trec import VIEWS, View
-from evaluation.verification.rows import Pair, Report, columns, objects
+from evaluation.verification.rows import Pair, Report, columns, objects, subtopic_labels_of
 
 Labels = Mapping[Pair, Label]
 Support = tuple[str, str, str]
@@ -31,8 +33,9 @@ def check_copies(
     A 0 is expected only for passages in documents: one that an expert collected and discarded again
     is in no file but the evidence.
     """
-    path = folder / f"documents/{split}.parquet"
-    documents = set(pq.read_table(path, columns=["id"])["id"].to_pylist() if path.is_file() else ())
+    gold = _released_gold(folder / f"examples/{split}.parquet")
+    asked = {pid for _, pid in labels}.union(*(pids for _, pids in gold))
+    documents = _present(folder / f"documents/{split}.parquet", asked)
     files = [(f"qrels/{split}.{name}.txt", " ", view) for name, view in VIEWS.items()]
     if (folder / (beir := f"beir/{split}/qrels/test.tsv")).is_file():
         files.append((beir, "\t", VIEWS["expert"]))
@@ -40,11 +43,9 @@ def check_copies(
         _check_qrels(folder, name, separator, view, labels, documents, report)
     _check_bridge(folder, f"bridge/{split}.jsonl", labels, report)
     _check_subtopics(folder, f"qrels/{split}.aspects.txt", labels, supports, report)
-    _check_imported(folder, f"qrels/{split}.subtopics.txt", labels, report)
-    name = f"examples/{split}.parquet"
-    if (folder / name).is_file():
-        expected = _gold(labels, supports, decomposed)
-        _check_gold(folder, name, expected, documents, report)
+    _check_imported(folder, split, labels, report)
+    expected = _gold(labels, supports, decomposed)
+    _check_gold(f"examples/{split}.parquet", gold, expected, documents, report)
 
 
 def _check_qrels(
@@ -117,17 +118,22 @@ def _check_subtopics(
         report.add(name, f"it does not stand under aspect {k}", qid, pid)
 
 
-def _check_imported(folder: Path, name: str, labels: Labels, report: Report) -> None:
-    """Of imported labels of subtopics the highest is the label of the original gold."""
+def _check_imported(folder: Path, split: str, labels: Labels, report: Report) -> None:
+    """Of imported labels of subtopics the highest is the label of the original gold; aspects say
+    the same of their subtopics."""
+    name, beside = f"qrels/{split}.subtopics.txt", f"aspects/{split}.parquet"
     if not (folder / name).is_file():
         return
     highest: dict[Pair, int] = {}
-    known: set[Support] = set()
+    known: dict[Support, int] = {}
     for qid, subtopic, pid, value in columns(folder, name, report, separator=" "):
         if (qid, subtopic, pid) in known:
             report.add(name, TWICE, qid, pid)
-        known.add((qid, subtopic, pid))
+        known[qid, subtopic, pid] = int(value)
         highest[qid, pid] = max(highest.get((qid, pid), int(value)), int(value))
+    for qid, subtopic, pid, label in subtopic_labels_of(folder / beside, split):
+        if all(map(fits_trec, (qid, subtopic, pid))) and known.get((qid, subtopic, pid)) != label:
+            report.add(beside, f"it says {label} of {subtopic}, {name} does not", qid, pid)
     for pair, found in highest.items():
         base = labels[pair].base if pair in labels else None
         if base != found:
@@ -148,15 +154,30 @@ def _gold(
     return gold
 
 
+def _released_gold(path: Path) -> list[tuple[str, set[str]]]:
+    if not path.is_file():
+        return []
+    rows = pq.read_table(path, columns=["id", "gold_ids"]).to_pylist()
+    return [(str(row["id"]), set(row["gold_ids"] or ())) for row in rows]
+
+
+def _present(path: Path, asked: Collection[str]) -> set[str]:
+    """Those of the ids that are in documents: the others are never made texts of Python's."""
+    if not path.is_file():
+        return set()
+    wanted = pa.array(asked, pa.string())
+    ids = pq.read_table(path, columns=["id"])["id"]
+    return set(ids.filter(pc.is_in(ids, wanted)).to_pylist())
+
+
 def _check_gold(
-    folder: Path,
     name: str,
+    released: Sequence[tuple[str, set[str]]],
     expected: Mapping[str, set[str]],
     documents: Collection[str],
     report: Report,
 ) -> None:
-    for row in pq.read_table(folder / name, columns=["id", "gold_ids"]).to_pylist():
-        qid, gold = str(row["id"]), set(row["gold_ids"] or ())
+    for qid, gold in released:
         for pid in sorted(gold ^ expected.get(qid, set())):
             words = "is gold there, not by the labels" if pid in gold else "is gold by the labels"
             report.add(name, words, qid, pid)

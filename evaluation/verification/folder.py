@@ -7,7 +7,6 @@ of 0 only where each older passage in it was judged and it holds no text beside 
 as one more passage, without a label), or where all that made it gold was taken back
 (docs/cleaning.md; docs/protocol.md 4.5)."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +32,7 @@ from evaluation.verification.rows import (
     Pair,
     Report,
     objects,
+    query_of,
     supports_of,
     why_not,
 )
@@ -109,7 +109,6 @@ def _part(
 
 
 _PAIR: dict[str, type] = {"query_id": str, "passage_id": str}
-_ASPECT = re.compile(r"(.*)-a([0-9]+)", re.DOTALL)
 
 
 def verify(folder: Path, *, checksums: bool = True) -> Report:
@@ -190,16 +189,9 @@ class _Split:
         if not path.is_file():
             return
         for aspect in pq.read_table(path, columns=["id"])["id"].to_pylist():
-            self.decomposed.add(self._split_id(aspect)[0])
-        self.supports = {(*self._split_id(aspect), pid) for aspect, pid in supports_of(path)}
+            self.decomposed.add(query_of(aspect, self.split)[0])
+        self.supports = {(*query_of(aspect, self.split), pid) for aspect, pid in supports_of(path)}
         self.supporting = {(qid, pid) for qid, _, pid in self.supports}
-
-    def _split_id(self, aspect: str) -> tuple[str, str]:
-        """The query and the number of an aspect."""
-        match = _ASPECT.fullmatch(aspect.removeprefix(f"{self.split}-"))
-        if match is None:
-            raise ValueError(f"aspects/{self.split}.parquet: {aspect!r} is no aspect's id")
-        return match[1], match[2]
 
     def _derive(self, courses: Courses) -> None:
         name = f"evidence/{self.split}.jsonl"

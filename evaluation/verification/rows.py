@@ -1,5 +1,6 @@
 """Reading a release's files line by line: what cannot be read is a difference like any other."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ import orjson
 import pyarrow.parquet as pq
 
 Pair = tuple[str, str]
+_ASPECT = re.compile(r"(.*)-a([0-9]+)", re.DOTALL)
 # What reading a file that somebody touched may raise.
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
@@ -89,6 +91,25 @@ def columns(folder: Path, name: str, report: Report, *, separator: str) -> Itera
             yield found
         else:
             report.add(name, f"line {number} is no line of {count} columns")
+
+
+def query_of(aspect: str, split: str) -> tuple[str, str]:
+    """The query and the number of an aspect, by its id; raises ValueError."""
+    match = _ASPECT.fullmatch(aspect.removeprefix(f"{split}-"))
+    if match is None:
+        raise ValueError(f"aspects/{split}.parquet: {aspect!r} is no aspect's id")
+    return match[1], match[2]
+
+
+def subtopic_labels_of(path: Path, split: str) -> Iterator[tuple[str, str, str, int]]:
+    """(query, subtopic, passage, label) of a file of aspects, where it tells them."""
+    columns = ["id", "subtopic", "subtopic_judged", "subtopic_labels"]
+    if not path.is_file() or not set(columns) <= set(pq.read_schema(path).names):
+        return
+    for row in pq.read_table(path, columns=columns).to_pylist():
+        qid, _ = query_of(row["id"], split)
+        for pid, label in zip(row["subtopic_judged"], row["subtopic_labels"], strict=True):
+            yield qid, row["subtopic"], pid, label
 
 
 def supports_of(path: Path) -> Iterator[tuple[str, str]]:

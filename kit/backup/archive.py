@@ -16,6 +16,7 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 import orjson
 
+from kit import storage
 from kit.errors import Refused
 
 FORMAT: Final = 1
@@ -66,7 +67,7 @@ class Writer:
     def add_file(self, name: str, path: Path) -> bool:
         """Add a file; False where it has gone meanwhile."""
         try:
-            source = path.open("rb")
+            source = storage.opened(path)
         except FileNotFoundError:
             return False
         with source, self._zip.open(f"files/{name}", "w", force_zip64=True) as sink:

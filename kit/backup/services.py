@@ -17,6 +17,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from kit import storage
 from kit.backup import archive, loaded, restored, tables
 from kit.backup.tables import FORMER, Digest, Table
 from kit.database.bulk import bulk_loading
@@ -144,6 +145,8 @@ def _files() -> Iterator[tuple[str, Path]]:
             for path in (Path(place, name) for name in sorted(names)):
                 if path.suffix != ".part" and path.is_file() and not path.is_symlink():
                     yield f"{kind}/{path.relative_to(folder)}", path
+        stored = storage.listed(Path(folder))
+        yield from ((f"{kind}/{path.relative_to(folder)}", path) for path, _, _ in stored)
     kept = settings.ASSAY_DATA / _KEY
     if _holds_our_key(kept):  # a seed beside a key of the environment stays apart, as that does
         yield from ((each.name, each) for each in (kept, kept.with_name(_SEED)) if each.is_file())
@@ -246,6 +249,7 @@ def _put_files(reader: archive.Reader) -> None:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with path.open("wb") as sink:
                 shutil.copyfileobj(source, sink)
+            storage.put(path, path)
 
 
 def _takes_key(reader: archive.Reader) -> bool:

@@ -1,8 +1,8 @@
-"""How long a statement of a page that is only looked at may take: some filters cost much.
+"""How long a statement behind a request may take: some filters cost much, and so does some work.
 
 PostgreSQL counts the time by itself (`statement_timeout`). SQLite has no such thing: it calls us
 every few steps, and what counts there is the processor time of the thread, which other people's
-load does not change. Writes, workers and files that are sent in pieces are not limited.
+load does not change. Workers, commands and files that are sent in pieces are not limited.
 """
 
 import math
@@ -23,10 +23,11 @@ _STEPS: Final = 200_000
 
 
 def limited_statements(get_response: GetResponse) -> GetResponse:
-    """Middleware: statements of a GET may take ASSAY_QUERY_SECONDS each, others any time."""
+    """Middleware: ASSAY_QUERY_SECONDS for each statement of a GET, ASSAY_WRITE_SECONDS else."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        seconds = settings.ASSAY_QUERY_SECONDS if request.method in _LOOKS else 0.0
+        is_look = request.method in _LOOKS
+        seconds = settings.ASSAY_QUERY_SECONDS if is_look else settings.ASSAY_WRITE_SECONDS
         with connection.execute_wrapper(partial(_limited, seconds)):
             try:
                 return get_response(request)

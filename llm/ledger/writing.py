@@ -17,7 +17,7 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from kit.database.updates import update_rows
+from kit.database.bulk import update_rows
 from kit.failpoints import reach
 from kit.runs.models import worker_id
 from llm.errors import LLMError

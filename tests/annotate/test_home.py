@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
@@ -15,6 +16,7 @@ def home(person) -> str:
     return one_line(signed_in(person).get("/home/annotate/"))
 
 
+@pytest.mark.slow
 def test_an_open_batch_goes_on_where_it_was_left_and_counts_checks_as_items(db) -> None:
     world = make_batch_world()
     person = world.voters[0]

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.server import Assay, running_assay
 from tests.conftest import SHARED
-from tests.e2e.conftest import use_link
+from tests.e2e.conftest import LOOKS, misfits, use_link
 from tests.local_site import Site, serving
 
 pytestmark = pytest.mark.e2e
@@ -18,14 +18,7 @@ pytestmark = pytest.mark.e2e
 HOME = "/b/garden-weather"
 QUERY = f"{HOME}/queries/3/"
 PAGES = SHARED / "web-cleaning-dev" / "article-extraction" / "html"
-LOOKS = {
-    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
-    # 1280 px at 400 % are 320 px.
-    "narrow": {"viewport": {"width": 320, "height": 640}, "color_scheme": "light"},
-}
 SETTLED = "() => !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')"
-TOO_WIDE = "() => document.documentElement.scrollWidth - window.innerWidth"
 
 
 class Noisy(Site):
@@ -192,47 +185,18 @@ def test_a_whole_query_without_a_mouse(walked: list[str], expert_assay: Assay) -
 # -- axe ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def look_at(
+def test_axe_finds_nothing_on_any_state(
     browser: Browser,
     expert_assay: Assay,
     state: dict,
     walked: list[str],
     axe: Callable[..., list[str]],
-) -> Iterator[Callable[..., list[str]]]:
-    """Opens an address at some look, does something there, and tells what axe finds."""
-    contexts = []
-
-    def look(look: str) -> Callable[..., list[str]]:
-        context = browser.new_context(
-            base_url=expert_assay.url, storage_state=state, reduced_motion="reduce", **LOOKS[look]
-        )
-        contexts.append(context)
-        page = context.new_page()
-
-        def visit(path: str, *keys: str) -> list[str]:
-            page.goto(path)
-            for key in keys:
-                page.keyboard.press(key)
-            page.wait_for_function(SETTLED)
-            # What is not a colour is the same in the dark.
-            told = axe(page, only_colors=look == "dark")
-            faults = [f"{path} {keys}: {fault}" for fault in told]
-            excess = page.evaluate(TOO_WIDE)
-            return [*faults, *([f"{path} {keys}: {excess} px too wide"] if excess > 0 else [])]
-
-        return visit
-
-    yield look
-    for context in contexts:
-        context.close()
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_axe_finds_nothing_on_any_state(
-    look_at, look: str, expert_assay: Assay, state: dict, browser: Browser
 ) -> None:
-    visit = look_at(look)
+    """Each state is come to once and then looked at in every window and all colours."""
+    context = browser.new_context(
+        base_url=expert_assay.url, storage_state=state, reduced_motion="reduce", **LOOKS["light"]
+    )
+    page = context.new_page()
     pk = expert_assay.manage(
         "shell",
         "-c",
@@ -242,7 +206,7 @@ def test_axe_finds_nothing_on_any_state(
         "o=Judgment.objects.original().filter(query=4,label=1).first();"
         "print(a[0].pk, a[1].pk, p.passage_id, c.pk, o.passage_id)",
     ).split()[-5:]
-    one, other, passage, page, original = pk
+    one, other, passage, collected, original = pk
     fresh = f"{HOME}/queries/4/"
     states = [
         (QUERY,), (QUERY, "l"), (QUERY, "g"), (QUERY, "?"), (fresh,), (fresh, "d"), (fresh, "p"),
@@ -253,8 +217,16 @@ def test_axe_finds_nothing_on_any_state(
         (f"{QUERY}passages/{passage}/page/",), (f"{fresh}passages/{original}/page/", "e"),
         (f"{HOME}/audit/",), (f"{HOME}/audit/?problem=incomplete_gold",), (f"{QUERY}collect/",),
         (f"{QUERY}collect/", "t"), (f"{QUERY}collect/", "f"), (f"{fresh}collect/",),
-        (f"{QUERY}collect/{page}/",), (f"{QUERY}collect/{page}/", "x"),
-        (f"{QUERY}collect/{page}/", "s"), (f"{QUERY}collect/{page}/", "t", "ArrowDown"),
-        (f"{QUERY}collect/{page}/", "e"), (f"{HOME}/guidelines/",),
+        (f"{QUERY}collect/{collected}/",), (f"{QUERY}collect/{collected}/", "x"),
+        (f"{QUERY}collect/{collected}/", "s"), (f"{QUERY}collect/{collected}/", "t", "ArrowDown"),
+        (f"{QUERY}collect/{collected}/", "e"), (f"{HOME}/guidelines/",),
     ]  # fmt: skip
-    assert [fault for each in states for fault in visit(*each)] == []
+    faults = []
+    for path, *keys in states:
+        page.goto(path)
+        for key in keys:
+            page.keyboard.press(key)
+        page.wait_for_function(SETTLED)
+        faults += [f"{path} {keys}: {fault}" for fault in misfits(page, axe)]
+    context.close()
+    assert faults == []

@@ -45,6 +45,7 @@ def test_assay_that_holds_something_else_is_left_alone(make) -> None:
     assert counts() == before
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_API_KEY"])
 def test_nothing_is_spent_on_a_configured_endpoint_without_being_asked(settings, name) -> None:
     setattr(settings, name, "http://models.example/v1")

@@ -121,6 +121,7 @@ def left() -> User:
     return User.objects.create_user("zoe", password=WORDS, is_active=False)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("known", [None, no_password, left])
 def test_every_answer_and_all_work_are_the_same_for_whoever_is_named(
     person, hashed, known, monkeypatch

@@ -1,6 +1,6 @@
 """How often workers are told of a due run."""
 
-from kit.runs.messages import MAX_WAITING, Key, Messages
+from kit.runs.polling import MAX_WAITING, Key, Messages
 
 ONE: Key = ("debate.run", 1, False, 0)
 HELPED: Key = ("debate.run", 1, True, 0)

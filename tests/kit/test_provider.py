@@ -97,6 +97,7 @@ def test_an_unverified_address_is_not_kept(provider) -> None:
     assert User.objects.get().email == ""
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "changed",
     [

@@ -4,7 +4,7 @@ import pytest
 from django.core.cache import caches
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotate.drafts import services as drafts
 from annotate.models import Draft
 from config.safety import check_rate
-from corpus.models import ImportRun
+from corpus.models import Benchmark, ImportRun
 from kit.database.time_limit import limited_statements
 from kit.errors import is_passing, is_too_long
 from tests.factories import make_benchmark, make_member, make_token
@@ -133,12 +133,33 @@ def test_a_statement_of_a_page_is_stopped(settings) -> None:
         asked("GET", ENDLESS)
     assert is_too_long(stopped.value)
     assert asked("GET", "SELECT 7").content == b"7"
-    # What is written takes its time: here as many steps as would be stopped above.
+    # What is sent has a limit of its own: here as many steps as would be stopped above.
     bounded = ENDLESS.replace("FROM n)", "FROM n WHERE i < 2000000)")
     settings.ASSAY_QUERY_SECONDS = 0.001
     with pytest.raises(OperationalError):
         asked("GET", bounded)
     assert asked("POST", bounded).content == b"2000000"
+
+
+@pytest.mark.few
+@pytest.mark.django_db(transaction=True)
+def test_a_write_that_is_stopped_leaves_nothing_of_its_transaction(settings) -> None:
+    settings.ASSAY_WRITE_SECONDS = 0.2
+    before = ENDLESS.partition(" SELECT max")[0]
+
+    def view(request: object) -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            make_benchmark("first", domains=())
+            cursor.execute(
+                f"{before} INSERT INTO corpus_benchmark (slug, name, description, licence, "
+                "created_at) SELECT 's' || i, 's' || i, '', '', '2026-01-01' FROM n"
+            )
+
+    with pytest.raises(OperationalError) as stopped:
+        limited_statements(view)(RequestFactory().post("/"))
+    assert is_too_long(stopped.value)
+    assert not Benchmark.objects.exists()
+    assert asked("POST", "SELECT 7").content == b"7"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,7 +7,7 @@ import pytest
 
 from debate.models import DebateRun, HintRun
 from kit.runs import turns
-from kit.runs.messages import Messages
+from kit.runs.polling import Messages
 from kit.runs.turns import SLICE_S, Claimant, Priority, in_order, place
 
 LARGE, OTHER = Claimant(("a", 1), "x", 1), Claimant(("a", 2), "x", 1)

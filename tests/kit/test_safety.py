@@ -78,6 +78,7 @@ def test_the_seed_stays_what_the_key_was_when_it_was_kept(tmp_path: Path) -> Non
     assert mode(tmp_path / "seed.key") == 0o600
 
 
+@pytest.mark.slow
 def test_the_seed_of_a_key_that_was_generated_stays_too(tmp_path: Path) -> None:
     secret, seed = started(tmp_path)
     assert secret == seed

@@ -229,6 +229,7 @@ def test_order_of_items_and_raters_does_not_matter():
     assert narrow.interval.confidence == 0.9
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("seed", range(20))
 def test_what_must_not_change_a_coefficient(seed):
     rng = np.random.default_rng(seed)

@@ -202,6 +202,7 @@ def test_a_refusal_says_why() -> None:
     assert console.filter(logging.makeLogRecord({"msg": "%d", "args": ("no number",)}))
 
 
+@pytest.mark.few(3)
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("path", "is_kept_out"),

@@ -159,6 +159,7 @@ def test_workers_together_stay_below_the_limit_and_near_it(clock: Clock, workers
     assert len(sent) >= 0.9 * 120 * 3
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("scope", "weight", "part"), [("other", 1, 1.0), ("large", 1, 1.0), ("other", 4, 0.25)]
 )

@@ -49,6 +49,7 @@ def asked(rule: Any, *, count: int = 1, model: str = "house-model") -> tuple[lis
     return through(use, "unused")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("rule", ENDPOINTS.values(), ids=ENDPOINTS.keys())
 def test_every_request_is_answered_once_the_refusals_are_understood(rule) -> None:
     replies, stub = asked(rule, count=30)

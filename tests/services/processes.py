@@ -82,19 +82,24 @@ class Site:
     queue: str = "celery"
     # Long enough for a worker on a busy machine; short only where a worker is to be missed.
     lease_s: float = 20.0
+    # More environment of its processes.
+    more: dict[str, str] = field(default_factory=dict)
     workers: list[Worker] = field(default_factory=list)
 
-    def start_worker(self, *, sweep_s: float = 1.0) -> Worker:
-        """A worker process with the options of kit/management/commands/serve.py."""
+    def start_worker(self, *, sweep_s: float = 1.0, on: Sequence[str] = ()) -> Worker:
+        """A worker process with the options of kit/management/commands/serve.py.
+
+        `on` is what stands before its command: on which machine it runs.
+        """
         # A name that no other test's worker on the same broker has, dead or alive.
         name = f"w{next(_numbers)}-{uuid.uuid4().hex[:8]}"
-        command = [sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker"]
+        command = [*on, sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker"]
         command += ["--pool", "threads", "--concurrency", "5", "--loglevel", "info"]
         command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
         command += ["--hostname", f"{name}@%h"]
         log = self.folder / f"{name}.log"
         with log.open("wb") as out:
-            worker = Worker(_start(command, self._environment(sweep_s), out), log)
+            worker = Worker(_start(command, self.environment(sweep_s), out), log)
         self.workers.append(worker)
         return worker
 
@@ -109,7 +114,8 @@ class Site:
             if worker.process.poll() is None:
                 worker.kill()
 
-    def _environment(self, sweep_s: float) -> dict[str, str]:
+    def environment(self, sweep_s: float = 1.0) -> dict[str, str]:
+        """That of its processes."""
         return os.environ | {
             "DJANGO_SETTINGS_MODULE": "tests.services.settings",
             "ASSAY_TEST_QUEUE": self.queue,
@@ -118,6 +124,7 @@ class Site:
             "ASSAY_PRACTICE_URL": self.practice_url,
             "ASSAY_SWEEP_SECONDS": str(sweep_s),
             "ASSAY_LEASE_SECONDS": str(self.lease_s),
+            **self.more,
         }
 
 

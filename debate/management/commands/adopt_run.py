@@ -4,8 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from debate.adoption.preview import preview_adoption
-from debate.adoption.services import adopt_run, undo_adoption
+from debate.adoption.services import adopt_run, preview_adoption, undo_adoption
 from debate.filters.services import keep_pairs
 from debate.models import DebateRun
 from kit.management.verbs import VerbCommand

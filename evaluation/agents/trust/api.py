@@ -15,7 +15,7 @@ from evaluation.agents.api import JudgeRunSerializer
 from evaluation.agents.models import JUDGE_MODES
 from evaluation.agents.protocol.judging import JudgeMode
 from evaluation.agents.trust import bridges, people
-from evaluation.agents.trust.report import tables_of
+from evaluation.agents.trust.noise import tables_of
 from evaluation.agents.trust.views import bridge, calibration_sheets, draw, get_sample
 from evaluation.agents.views import READERS, get_judge_run
 from kit.api import KeyField, ReportTableSerializer, Route

@@ -6,8 +6,11 @@ from itertools import combinations
 from math import sqrt
 from typing import Final
 
+from evaluation.agents.models import JudgeRun
 from evaluation.agents.protocol.measures import COMPLETE, flips, order_flips
 from evaluation.agents.reading import Figures
+from evaluation.agents.trust.bridges import bridge_table
+from evaluation.agents.trust.repeating import items_table, reliability_table, repeated
 from kit.lists.report_tables import Cell, ReportTable, percent, text
 from kit.stats.proportions import proportion
 
@@ -134,3 +137,12 @@ def mark_best(
                 f"{max(leasts):.2f} apart, as repeating alone may set them."
             )
     return replace(table, rows=tuple(map(tuple, rows)), notes=(*table.notes, *notes))
+
+
+def tables_of(run: JudgeRun) -> list[ReportTable]:
+    """Those that have a row."""
+    found = [bridge_table(run)] if run.bridge_from_id else []
+    if run.repetitions > 1:
+        items = repeated(run.verdicts.select_related("query__domain").order_by("pk"))
+        found += [reliability_table(items), items_table(run, items)]
+    return [each for each in found if each.rows]

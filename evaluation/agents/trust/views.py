@@ -24,7 +24,7 @@ from evaluation.agents.models import AgentItem, AgentRun, AgentState, JudgeRun
 from evaluation.agents.reading import judges
 from evaluation.agents.trust import bridges, calibration, people
 from evaluation.agents.trust.forms import BridgeForm
-from evaluation.agents.trust.report import tables_of
+from evaluation.agents.trust.noise import tables_of
 from evaluation.agents.views import JUDGES, READERS, chosen, get_judge_run
 from kit import htmx
 from kit.lists.csvfile import named_table_response

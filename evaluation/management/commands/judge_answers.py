@@ -10,7 +10,7 @@ from evaluation.agents.judging import start_judging, trial_of
 from evaluation.agents.models import AgentRun, JudgeRun
 from evaluation.agents.protocol.judging import JudgeMode
 from evaluation.agents.trust.bridges import SEED, SIZE, start_bridge
-from evaluation.agents.trust.report import tables_of
+from evaluation.agents.trust.noise import tables_of
 from evaluation.tasks import JUDGES
 from kit.errors import Refused
 from kit.lists.report_tables import as_data

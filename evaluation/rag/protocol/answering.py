@@ -1,14 +1,16 @@
-"""What a generator is asked, and how its reply becomes answers (docs/protocol.md 2.10, 4.7)."""
+"""What a generator is asked, and how its reply becomes answers; and answers against true
+ones as strings: accuracy, exact match, token F1 (docs/protocol.md 2.10, 4.7)."""
 
 import re
+import string
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from evaluation.rag.protocol.strings import normalised
 from llm.parsing import ParseFailure, read_object
 from llm.prompts import PromptTemplate, fence
 from llm.requests import Request, object_schema
@@ -110,3 +112,43 @@ def read_answers(text: str, harness: Harness) -> tuple[str, ...]:
 def has_information(answers: Sequence[str]) -> bool:
     """Whether any says more than that nothing was found."""
     return any(normalised(each) not in ("", normalised(NOTHING)) for each in answers)
+
+
+_ARTICLES: Final = re.compile(r"\b(?:a|an|the)\b")
+_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
+
+
+class Strings(NamedTuple):
+    """The best over all pairs of an answer and a true one."""
+
+    accuracy: int
+    exact: int
+    f1: float
+
+
+def normalised(text: str) -> str:
+    """Lower case, without punctuation and a, an, the; single blanks."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def measure(answers: Sequence[str], truths: Sequence[str]) -> Strings | None:
+    """Accuracy: some true answer stands in some answer. None where no true one says anything.
+
+    A true answer that is empty once normalised ("The") would stand in everything: it is left out.
+    """
+    expected = [each for each in map(normalised, truths) if each]
+    if not expected:
+        return None
+    pairs = [(own, truth) for own in map(normalised, answers) for truth in expected]
+    return Strings(
+        int(any(truth in own for own, truth in pairs)),
+        int(any(truth == own for own, truth in pairs)),
+        max((token_f1(own, truth) for own, truth in pairs), default=0.0),
+    )
+
+
+def token_f1(answer: str, truth: str) -> float:
+    """Harmonic mean of the shares of words that both have, of normalised texts."""
+    own, expected = answer.split(), truth.split()
+    shared = sum((Counter(own) & Counter(expected)).values())
+    return 2 * shared / (len(own) + len(expected)) if shared else 0.0

@@ -21,8 +21,7 @@ from evaluation.transfer.merging.history import merge_history
 from evaluation.transfer.merging.labels import merge_labels
 from evaluation.transfer.merging.panels import merge_panels
 from evaluation.transfer.merging.reviews import merge_reviews
-from evaluation.transfer.merging.rows import Rows
-from evaluation.transfer.merging.told import Told, What
+from evaluation.transfer.merging.rows import Rows, Told, What
 from evaluation.transfer.merging.votes import merge_votes
 from evaluation.transfer.models import Choice, MergeConflict
 from kit.errors import Refused
@@ -48,7 +47,12 @@ class Merge:
 
     def run(self, step: Callable[[int, int], object] = lambda *_: None) -> What:
         """Every query after the other, each in a transaction of its own; the report."""
-        self._give_claimed()
+        for stranger, person in self.told.claimed.items():
+            try:
+                with transaction.atomic():
+                    give(self._there, stranger, person)
+            except Refused as refusal:
+                self.told.leave(f"the claim of {stranger.username}", str(refusal))
         rows = Query.objects.filter(domain__benchmark=self._there).select_related("domain")
         # No cursor stays open: SQLite would keep what it saw, and refuse to write after others.
         keys = list(rows.order_by("pk").values_list("pk", flat=True))
@@ -64,14 +68,6 @@ class Merge:
                     transaction.set_rollback(self._is_trial)
             step(done, len(keys))
         return self.told.report
-
-    def _give_claimed(self) -> None:
-        for stranger, person in self.told.claimed.items():
-            try:
-                with transaction.atomic():
-                    give(self._there, stranger, person)
-            except Refused as refusal:
-                self.told.leave(f"the claim of {stranger.username}", str(refusal))
 
     def _query(self, theirs: Query) -> Query | None:
         about = {"domain__benchmark": self.told.here, "domain__name": theirs.domain.name}

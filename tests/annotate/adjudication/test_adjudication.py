@@ -349,6 +349,7 @@ def test_a_review_in_dispute_is_taken_up_by_a_third_person() -> None:
         step_in(review=review, access=access(desk, desk.reviewer))
 
 
+@pytest.mark.slow
 def test_screens_lead_from_item_to_item_by_buttons() -> None:
     world = make_world()
     cases = [undecided(world) for _ in range(2)]

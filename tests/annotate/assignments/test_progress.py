@@ -6,9 +6,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate.assignments.active_time import note_active
 from annotate.assignments.progress import pile_of_votes, read_progress
-from annotate.assignments.services import assign_queries
+from annotate.assignments.services import assign_queries, note_active
 from annotate.models import Assignment, EscalationCase, Vote, WorkState
 from tests.annotate.voting.test_cases_decided import vote
 from tests.annotate.world import signed_in

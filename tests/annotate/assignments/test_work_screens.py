@@ -129,6 +129,7 @@ def test_admin_passes_on_sets_a_day_and_takes_away(world, admin) -> None:
     assert not Assignment.objects.standing().exists()
 
 
+@pytest.mark.slow
 def test_home_shows_my_queue_first_by_role(world, me, admin) -> None:
     yesterday = timezone.localdate() - datetime.timedelta(days=1)
     (row,) = assign_queries(
@@ -155,6 +156,7 @@ def api(client, method, path, body=None):
     )
 
 
+@pytest.mark.slow
 def test_api_does_what_the_screens_do(world, me, admin) -> None:
     given = {"queries": [world.query.pk], "people": ["annotator-1"]}
     assert api(admin, "post", world.url("assignments/"), given).status_code == 201

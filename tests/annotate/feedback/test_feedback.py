@@ -105,6 +105,7 @@ def test_agreement_over_time_with_an_interval() -> None:
     assert (march[0].value, march[2].value, march[5].value) == ("2026-03", 0.0, 0.75)
 
 
+@pytest.mark.slow
 def test_what_is_missing_does_not_tell_a_check() -> None:
     """Every case of an accepted batch is closed; still no item is known to be the check."""
     world = make_batch_world(cases=9)
@@ -203,6 +204,7 @@ def test_labels_of_a_panel_are_no_votes_of_a_voter() -> None:
     }
 
 
+@pytest.mark.slow
 def test_admins_see_the_page_and_send_from_it() -> None:
     world = make_world()
     decided(world, 0, 1, 1)

@@ -154,6 +154,7 @@ def test_who_still_has_to_write_the_reference_is_not_shown_it(room) -> None:
     assert to_grade(room.access(room.both)).count() == 0  # who may rate it in the comparison
 
 
+@pytest.mark.slow
 def test_the_screen_scores_corrects_and_goes_on(room) -> None:
     choose_answer(answer=room.write(), actor=room.admin)
     draw(room, "First text.", "Second text.")
@@ -186,6 +187,7 @@ def test_the_screen_scores_corrects_and_goes_on(room) -> None:
     assert "Score a4" in late.content.decode()
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("change", "named"),
     [

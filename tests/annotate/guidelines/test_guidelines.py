@@ -127,6 +127,7 @@ def test_what_was_saved_before_is_shown_as_it_was_typed(benchmark, expert) -> No
     assert "<pre>&lt;div&gt;" in page(expert).content.decode()
 
 
+@pytest.mark.slow
 def test_a_long_text_is_made_once(benchmark, admin, expert) -> None:
     publish(benchmark, admin, "# Rules\n\n" + "Say [why](/a).\n\n" * 5_000, 0)
     made = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt

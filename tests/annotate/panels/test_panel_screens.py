@@ -44,6 +44,7 @@ def text(response):
     return re.sub(r"\s+", " ", response.content.decode())
 
 
+@pytest.mark.slow
 def test_an_admin_draws_opens_and_closes_a_panel(world):
     client = signed_in(world.admin)
     assert "No panel yet" in text(client.get(world.url("panels/")))
@@ -71,6 +72,7 @@ def test_a_wrong_number_is_named_and_what_was_typed_stays(world):
     assert "id_per_domain_error" in text(answer)
 
 
+@pytest.mark.slow
 def test_the_gate_leads_through_practice_to_the_first_item(world):
     panel = make_panel(world)
     client = signed_in(world.voters[3])
@@ -89,6 +91,7 @@ def test_the_gate_leads_through_practice_to_the_first_item(world):
     assert "Moths near a bulb" in page
 
 
+@pytest.mark.slow
 def test_an_item_shows_both_reasons_in_an_order_of_its_own(world, panel):
     orders = set()
     for item in panel.items.all():
@@ -103,6 +106,7 @@ def test_an_item_shows_both_reasons_in_an_order_of_its_own(world, panel):
     assert orders == {True, False}
 
 
+@pytest.mark.slow
 def test_a_label_leads_on_and_can_be_corrected_with_a_reason(world, panel):
     client, person = signed_in(world.voters[0]), world.voters[0]
     here = client.get(url(world, panel, "label/")).url
@@ -158,6 +162,7 @@ def seen_after(world, panel, person, act):
     return in_a_world(look)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "label"),
     [
@@ -216,6 +221,7 @@ def test_whether_an_item_will_be_looked_at_cannot_be_seen_by_its_labellers(world
     }
 
 
+@pytest.mark.slow
 def test_a_senior_keeps_overrides_and_reads_the_log(world, panel):
     item, other = panel.items.filter(case__query__domain__name="biology")[:2]
     for each in (item, other):
@@ -266,6 +272,7 @@ def test_numbers_lead_to_the_items_behind_them(world, panel):
     assert rows.count('data-label="Item"') == 1
 
 
+@pytest.mark.slow
 def test_the_api_labels_looks_and_reports(world, panel):
     api = f"/api{url(world, panel)}"
     clients = [signed_in(person) for person in world.voters[:2]]

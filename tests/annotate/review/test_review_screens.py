@@ -50,6 +50,7 @@ def press_ones(desk, base, person, most=20):
     raise AssertionError("it never ends")
 
 
+@pytest.mark.slow
 def test_lists_show_what_waits_and_for_whom(desk):
     page = text(signed_in(desk.reviewer).get(desk.url("reviews/")))
     assert f"queries/{desk.query.pk}/review/" in page
@@ -89,6 +90,7 @@ def test_both_weights_are_shown_side_by_side_after_scoring(desk):
     assert [len(each) for each in chosen] == ["author 5, blind 4" not in card for card in cards]
 
 
+@pytest.mark.slow
 def test_a_review_without_objections_is_a_handful_of_keys(desk):
     base = take(desk)
     score(desk, base)
@@ -157,6 +159,7 @@ def test_objection_goes_to_a_third_person(desk):
     assert Aspect.objects.get(pk=heavy.pk).weight == 3
 
 
+@pytest.mark.slow
 def test_refusals_are_said_and_change_nothing(desk):
     base = take(desk)
     score(desk, base)

@@ -9,8 +9,7 @@ from annotate.review import points
 from annotate.review import services as verbs
 from annotate.review.agreement import verdict_ratings
 from annotate.review.authorship import author_of, authors_of, weights_are_hidden
-from annotate.review.queue import ready_queries
-from annotate.review.services import unsettle_point
+from annotate.review.services import ready_queries, unsettle_point
 from annotate.voting.services import cast_vote
 from annotate.workspace.aspects import add_aspect, save_aspect
 from annotate.workspace.gold import assign_passage, discard_passage

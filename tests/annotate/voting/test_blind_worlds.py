@@ -91,6 +91,7 @@ def test_nothing_of_a_batch_tells_a_check_from_a_case(reveal) -> None:
         assert in_first[key] == in_second[key], key
 
 
+@pytest.mark.slow
 def test_items_take_the_same_queries_whatever_they_are() -> None:
     """Time tells nothing either: a check is shown and answered by as many queries as a case."""
     world = make_batch_world()
@@ -128,6 +129,7 @@ class CountQueries:
         return execute(*arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "reveal", "others"),
     [
@@ -198,6 +200,7 @@ def test_before_a_first_judgment_the_debate_cannot_be_known(role) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "others", [[None], *(pytest.param([each], marks=pytest.mark.slow) for each in (1, 0))]
 )

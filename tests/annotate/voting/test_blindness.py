@@ -68,6 +68,7 @@ def seen_after(world, person, votes):
 OTHERS = ([None, None, 1], [1], [0], [None], [1, 1], [0, 1], [None, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "others"),
     [

@@ -40,6 +40,7 @@ def label(case, source: str, **more: object) -> None:
     record_judgment(**pair, label=0, source=source, provenance={}, **more)
 
 
+@pytest.mark.slow
 def test_labels_of_an_open_case_change_no_page(world, case) -> None:
     before = everything(world, case)
     label(case, Source.DEBATE)
@@ -67,6 +68,7 @@ def test_labels_are_shown_once_the_case_is_closed(world, case) -> None:
     assert all(old != new for old, new in zip(before[:2], after[:2], strict=True))
 
 
+@pytest.mark.slow
 def test_labels_of_other_pairs_are_shown_once_people_decided(world, case) -> None:
     """A machine's label may still be audited: who votes sees none, others do."""
     before = everything(world, case)

@@ -123,6 +123,7 @@ def test_vote_without_a_choice_is_refused(world, me, label):
     assert not Vote.objects.exists()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "elapsed", ["", "-5", "soon", "9" * 30, "0" * 12 + "9" * 5000, "86400001", "²"]
 )

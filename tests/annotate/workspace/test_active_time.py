@@ -7,8 +7,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.assignments.active_time import note_active, uncovered
-from annotate.assignments.services import claim_query
+from annotate.assignments.services import claim_query, note_active, uncovered
 from annotate.models import ActiveSpan
 from tests.annotate.world import signed_in
 from tests.factories import make_query

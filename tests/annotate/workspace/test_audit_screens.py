@@ -64,6 +64,7 @@ def test_a_passage_stands_beside_its_page_with_what_it_touches(world, me):
     assert [int(each.get("data-start")) for each in marks] == [each.start for each in world.pair]
 
 
+@pytest.mark.slow
 def test_merging_leads_back_and_shows_what_became_of_the_old(world, me):
     sent = {"with": world.pair[1].pk, "aspect": world.aspect.pk}
     page = one_line(me.post(page_of(world), sent, follow=True))
@@ -107,6 +108,7 @@ def test_problems_are_toggled_in_place(world, me):
     assert "incomplete gold" in one_line(me.get(at(world, "query", world.query.pk)))
 
 
+@pytest.mark.slow
 def test_the_audit_counts_and_filters(world, me):
     discard_passage(
         query=world.query,

@@ -68,12 +68,14 @@ def test_pasted_text_leads_to_its_page(client, query) -> None:
     assert "Second line about lamps." in page
 
 
+@pytest.mark.slow
 def test_what_cannot_be_kept_comes_back_as_it_was(client, query) -> None:
     answer = client.post(url("collect-text", query), {"text": "  \n ", "title": "My title"})
     assert answer.status_code == 422
     assert "My title" in one_line(answer)
 
 
+@pytest.mark.slow
 def test_the_text_on_the_page_is_the_document_to_the_last_blank(client, query, expert) -> None:
     page = upload(client, query, PAGE)
     answer = client.get(url("collect-page", query, page.pk))
@@ -85,6 +87,7 @@ def test_the_text_on_the_page_is_the_document_to_the_last_blank(client, query, e
     assert not hidden & set(ARTICLE)
 
 
+@pytest.mark.slow
 def test_a_piece_is_cut_and_taken_back(client, query, page, aspect) -> None:
     where = url("segment-add", query, page.pk)
     answer = client.post(where, {"start": 0, "end": 23, "aspect": aspect.pk}, headers=HX)
@@ -117,6 +120,7 @@ def test_a_refused_piece_says_why_and_cuts_nothing(
     assert not GoldPassage.objects.exists()
 
 
+@pytest.mark.slow
 def test_lines_that_were_left_out_stay_out_unless_wanted(client, query, aspect) -> None:
     page = upload(client, query, PAGE)
     sent = {"start": 0, "end": len(page.document.text), "aspect": aspect.pk}
@@ -151,7 +155,7 @@ def test_a_release_holds_what_was_collected_and_kept(
         {"reason": "noise"},
     )
     view = view_of(benchmark)
-    [(pid, text, title, url, day)] = read_documents(view, query.domain)
+    [((pid,), (text,), (title,), (url,), (day,))] = read_documents(view, query.domain)
     assert (pid, text) == ("biology-7/extraction_1.txt", "First line about moths.")
     # A page that was pasted was fetched on a day that nobody told.
     assert (title, url, day) == (page.document.title, page.document.source_url, None)
@@ -174,6 +178,7 @@ def upload(client, query, text: str):
     return page
 
 
+@pytest.mark.slow
 def test_the_structure_of_the_page_leads_into_its_text(client, query) -> None:
     headed = PAGE.replace("<body>", "<body><h1>Lamps and moths</h1>", 1)
     page = upload(client, query, headed)
@@ -199,6 +204,7 @@ def test_a_piece_moves_to_another_aspect(client, query, page, aspect) -> None:
     assert "is gone" in one_line(client.post(where, {"aspect": 0}, headers=HX))
 
 
+@pytest.mark.slow
 def test_a_piece_is_cut_anew_in_its_place(client, query, page, aspect) -> None:
     where = url("segment-add", query, page.pk)
     client.post(where, {"start": 0, "end": 10, "aspect": aspect.pk}, headers=HX)

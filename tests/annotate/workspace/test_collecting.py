@@ -103,6 +103,7 @@ def worked(run: PageFetch) -> PageFetch:
     return run
 
 
+@pytest.mark.slow
 def test_uploaded_html_keeps_what_was_dropped(query, expert) -> None:
     page = uploaded(query, expert, "moths.html", PAGE.encode()).page
     text = page.document.text
@@ -115,6 +116,7 @@ def test_uploaded_html_keeps_what_was_dropped(query, expert) -> None:
     assert collecting.collect_file(query=query, upload=upload, actor=expert).page == page
 
 
+@pytest.mark.slow
 def test_uploaded_pdf_is_read_and_a_broken_one_refused(query, expert) -> None:
     page = uploaded(query, expert, "scan.bin", pdf("Moths roll their backs")).page
     assert "roll their backs" in page.document.text
@@ -125,6 +127,7 @@ def test_uploaded_pdf_is_read_and_a_broken_one_refused(query, expert) -> None:
     assert not pages._raw_path(bad.given["sha256"]).exists()
 
 
+@pytest.mark.slow
 def test_a_page_is_fetched_once(query, expert, settings, port) -> None:
     address = f"http://127.0.0.1:{port}/good?utm_source=mail#part"
     run = fetched(query, expert, settings, address, port)
@@ -253,6 +256,7 @@ def test_cutting_anew_leaves_one_gold_and_can_be_undone(query, page, aspect, exp
     assert [g.passage for g in GoldPassage.objects.standing()] == [old.passage]
 
 
+@pytest.mark.slow
 def test_dropped_lines_can_be_left_out(query, expert) -> None:
     page = uploaded(query, expert, "moths.html", PAGE.encode()).page
     whole = collecting.main_text_of(page, 0, len(page.document.text))

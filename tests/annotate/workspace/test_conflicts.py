@@ -77,6 +77,7 @@ def stored(aspect):
     return aspect.content, aspect.rationale, aspect.weight
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("order", [("mine", "theirs"), ("theirs", "mine")])
 def test_content_of_one_and_rationale_of_the_other_both_stand(mine, theirs, aspect, order) -> None:
     saves = {

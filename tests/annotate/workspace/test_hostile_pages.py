@@ -89,6 +89,7 @@ def test_who_uploads_is_answered_before_anything_is_read(query, expert, settings
     assert not pages._raw_path(run.given["sha256"]).exists()
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("name", "body", "words"),
     [

@@ -36,6 +36,7 @@ def more_rows(world, n):
     world.case(query=query)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("path", ["queries/", "passages/", "disputes/"])
 def test_three_rows_cost_as_many_queries_as_one(world, path):
     world.case()

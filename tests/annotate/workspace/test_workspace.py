@@ -229,6 +229,7 @@ def test_others_read_but_do_not_write(world, aspect):
         assert "/assign/" not in page
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("verb", ["add", "save", "remove", "restore", "move", "assign", "undo"])
 def test_writing_is_for_annotators_of_the_domain(world, aspect, verb):
     url = {

@@ -88,6 +88,7 @@ def test_name_with_odd_letters_is_refused_in_the_form(benchmark, admin) -> None:
     assert b"letters, digits" in response.content
 
 
+@pytest.mark.slow
 def test_a_pasted_list_gives_everybody_a_link_or_nobody_an_account(benchmark, admin) -> None:
     client, url = signed_in(admin), reverse("people", args=["demo"])
     names = [f"expert-{n}" for n in range(10)]

@@ -84,12 +84,14 @@ def everything(client: Client, part: str) -> list[dict[str, Any]]:
     return [each["data"] for each in lines]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("part", PARTS)
 def test_what_people_decide_is_in_the_record(admin_client: Client, part: str) -> None:
     say(part, User.objects.get(username="bo"))
     assert everything(admin_client, part) == [{"label": "one-secret"}]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("role", ["annotator", "reviewer"])
 @pytest.mark.parametrize("part", PARTS)
 def test_who_judges_too_learns_that_others_judged_and_not_what(

@@ -112,6 +112,7 @@ def test_a_passage_with_the_id_of_its_page_is_that_page(benchmark) -> None:
     assert {each.label for each in effective_labels(run.version).lost} == {0}
 
 
+@pytest.mark.slow
 def test_the_recipe_says_how_it_was_cut(benchmark) -> None:
     options = SHORT | {"threshold": 0.3, "overlap": 0.1}
     recipe = clean(benchmark, preset="dchunk", options=options, name="a").version.recipe

@@ -55,6 +55,7 @@ def test_a_changed_word_is_repaired_from_the_source_and_listed(benchmark, settin
     assert LONG[found.start : found.end] == "7"
 
 
+@pytest.mark.slow
 def test_lines_that_recur_on_pages_of_a_site_are_menus(benchmark, settings) -> None:
     block = ["The Valley", "Sheep and dogs", "Two lakes"]
     pages = ["\n".join([*block, f"Of {name}. {LONG}"]) for name in ("moths", "ferns", "owls")]
@@ -74,6 +75,7 @@ def test_lines_that_recur_on_pages_of_a_site_are_menus(benchmark, settings) -> N
     assert find(run, "1#") == pages[0].partition("Two lakes\n")[2]
 
 
+@pytest.mark.slow
 def test_a_menu_with_words_of_an_aspect_stays_in_gold(benchmark, settings) -> None:
     """What an expert took back asks for nothing."""
     bridge, park, query = "Mayor Opens New Bridge", "Dogs in the Park", make_query(benchmark, "8")
@@ -143,6 +145,7 @@ def test_a_person_decides_and_the_run_goes_on(benchmark, settings, decision, wor
         decide(violation=found, decision="accepted", actor=admin)
 
 
+@pytest.mark.slow
 def test_a_decision_about_other_words_at_its_place_is_asked_for_again(benchmark, settings) -> None:
     """As after an upgrade that counts the pieces of a text otherwise."""
     admin = make_member(benchmark, "admin", "admin")
@@ -166,6 +169,7 @@ def test_a_decision_about_other_words_at_its_place_is_asked_for_again(benchmark,
     assert find(run) == LONG
 
 
+@pytest.mark.slow
 def test_deciding_by_the_screen_and_by_the_api(benchmark, settings) -> None:
     admin = make_member(benchmark, "admin", "admin")
     client = Client()
@@ -246,6 +250,7 @@ NOTICE = "This report was written by a reader of ours who wants to be told of ev
 NOTICE += " seen in a garden of the valley between the first frost and the last day of May."
 
 
+@pytest.mark.slow
 def test_the_same_words_are_asked_about_once_and_few_words_never(benchmark, settings) -> None:
     admin = make_member(benchmark, "admin", "admin")
     query = make_query(benchmark, "10")
@@ -286,6 +291,7 @@ def test_the_same_words_are_asked_about_once_and_few_words_never(benchmark, sett
     assert set(told.data["as"].values()) == {"accepted"}
 
 
+@pytest.mark.slow
 def test_what_is_skipped_comes_again_behind_the_others(benchmark, settings) -> None:
     admin = make_member(benchmark, "admin", "admin")
     add_pages(benchmark, 2)

@@ -99,6 +99,7 @@ def test_the_api_gives_the_rows_and_refuses_what_is_no_number(run: CleaningRun) 
     assert lengths["rows"][0][0]["value"] == "0 to 500"
 
 
+@pytest.mark.slow
 def test_semantic_chunks_pay_for_a_text_once_and_again_only_where_it_changed() -> None:
     benchmark = make_corpus()
     long = make_passage(benchmark, "long/p_0.txt", text=SUBJECTS)

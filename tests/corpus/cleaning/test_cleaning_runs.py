@@ -85,6 +85,7 @@ def test_the_version_people_work_on_stays_what_it_was(practice) -> None:
     assert targets(run.version, [old.pk])[old.pk] == [new.get(pid__endswith="g1B").pk]
 
 
+@pytest.mark.slow
 def test_a_cleaned_version_can_be_cut_again_and_labels_go_through_both(practice) -> None:
     benchmark = make_corpus()
     first = clean(benchmark, practice, preset="marcus_c")
@@ -95,6 +96,7 @@ def test_a_cleaned_version_can_be_cut_again_and_labels_go_through_both(practice)
     assert targets(second.version, [old.pk])[old.pk]
 
 
+@pytest.mark.slow
 def test_a_page_that_did_not_change_is_not_paid_for_again(practice) -> None:
     benchmark = make_corpus()
     first = clean(benchmark, practice)
@@ -109,6 +111,7 @@ def test_a_page_that_did_not_change_is_not_paid_for_again(practice) -> None:
     assert Call.objects.count() > paid
 
 
+@pytest.mark.slow
 def test_two_pages_of_one_text_are_each_taken_over_under_their_own_names(practice) -> None:
     benchmark = make_corpus()
     source, domain = CorpusVersion.objects.current(benchmark), benchmark.domains.get()
@@ -147,6 +150,7 @@ def test_another_prompt_model_or_temperature_is_paid_for_again(settings, monkeyp
         assert run.figures["digest"] == first.figures["digest"]
 
 
+@pytest.mark.slow
 def test_the_reasoning_effort_is_sent_where_it_is_set(settings) -> None:
     benchmark = make_corpus()
     with cleaner(settings, lambda role, text: text) as server:

@@ -111,6 +111,7 @@ def test_how_texts_are_cut_is_set_on_the_screen_and_in_the_command(client, bench
     assert {name: recipe[name] for name in chosen} == chosen
 
 
+@pytest.mark.slow
 def test_the_forecast_is_in_prices_of_the_model_that_is_named(client, settings) -> None:
     settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY = "http://127.0.0.1:9/v1", "sk-test"
     settings.ASSAY_MODEL = "gpt-5"
@@ -161,6 +162,7 @@ def test_the_api_starts_pauses_and_tells_labels(client, benchmark, run) -> None:
     assert client.get("/api/b/demo/cleaning-forecast/").json()["preset"] == "marcus"
 
 
+@pytest.mark.slow
 def test_the_command_cleans_forecasts_and_refuses(benchmark) -> None:
     out = StringIO()
     call_command("clean_corpus", "demo", "--json", stdout=out)

@@ -158,6 +158,7 @@ def expect(said: dict[str, Any], really: tuple[int, int, int]) -> None:
     assert said["output_tokens"] == pytest.approx(taken, rel=WITHIN)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     "name",
     [

@@ -74,6 +74,7 @@ def test_a_job_has_one_budget(benchmark) -> None:
     assert rules.budget_usd is None
 
 
+@pytest.mark.slow
 def test_a_job_is_started_on_the_screen_by_the_api_and_by_the_command(benchmark, settings) -> None:
     client = Client()
     client.force_login(make_member(benchmark, "admin", "admin"))

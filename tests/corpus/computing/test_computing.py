@@ -399,6 +399,7 @@ def test_an_endpoint_that_refuses_ends_in_words(world, settings) -> None:
     assert not RetrievalRun.everything.exists()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", ["bm25", "tfidf", "lsa", "embeddings"])
 def test_documents_in_chunks_are_ranked_by_their_best_chunk(method: str) -> None:
     benchmark = make_benchmark()

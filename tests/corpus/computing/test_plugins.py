@@ -135,6 +135,7 @@ def test_the_kit_tells_who_leaves_state_outside_the_folder(tiny, tmp_path) -> No
         CHECKS[2](lambda folder: tiny(shared), tmp_path)
 
 
+@pytest.mark.slow
 def test_an_installed_retriever_stands_in_form_api_command_and_on_the_leaderboard(
     tiny, world, client, capsys
 ) -> None:
@@ -174,6 +175,7 @@ def test_an_installed_retriever_stands_in_form_api_command_and_on_the_leaderboar
     assert "letters" in capsys.readouterr().out
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

@@ -77,6 +77,7 @@ def test_a_broken_file_is_told_on_the_page(client, settings, tmp_path) -> None:
     assert client.post(PAGE + "try/", {"endpoint": "x"}).status_code == 302
 
 
+@pytest.mark.slow
 def test_the_api_lists_and_tries(admin, settings) -> None:
     api = script(admin)
     with answering(settings, NO_KEY, OK) as stub:

@@ -138,6 +138,7 @@ def described(root, format: str, about: dict):
     return folder
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("format", ["bright_pro", "bright", "beir", "bridge", "trec"])
 def test_title_address_and_day_are_kept_and_compared(benchmark, tmp_path, format) -> None:
     assert imported(benchmark, described(tmp_path / "a", format, ABOUT), format).problems == []

@@ -6,7 +6,7 @@ import pytest
 
 from corpus.judgments.services import record_judgment, record_judgments
 from corpus.models import Judgment, Source, Status
-from kit.database.updates import update_rows
+from kit.database.bulk import update_rows
 from kit.models import Event
 from tests.factories import make_benchmark, make_passage, make_query
 

@@ -200,6 +200,7 @@ def test_empty_pool_is_refused_with_the_reason_and_leaves_nothing(benchmark) -> 
     assert not PoolEntry.objects.exists()
 
 
+@pytest.mark.slow
 def test_many_queries_cost_few_statements_each(benchmark, django_assert_max_num_queries) -> None:
     passage = make_passage(benchmark, "more")
     for n in range(120):

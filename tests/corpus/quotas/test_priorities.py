@@ -101,6 +101,7 @@ def test_all_kinds_of_run_go_by_the_priority_of_their_benchmark() -> None:
     assert {(type(run), run.pk) for run in few} == {key[:2] for key in due_runs()[:4]}
 
 
+@pytest.mark.slow
 def test_the_priority_is_set_on_screen_by_script_and_by_command() -> None:
     benchmark = make_benchmark()
     admin = make_member(benchmark, "admin", "admin")

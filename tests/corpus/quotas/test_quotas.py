@@ -158,6 +158,7 @@ def test_runs_share_the_calls_and_the_money(benchmark, admin, settings, tmp_path
         assert used_by(benchmark)["usd"] == 16 * Decimal("0.002")
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_staff_set_it_on_screen_and_by_script(benchmark, admin) -> None:
     client = Client()

@@ -66,6 +66,7 @@ def test_a_killed_reranking_asks_nothing_twice_and_ends_the_same(
     assert peaceful.run.digest == run.run.digest
 
 
+@pytest.mark.slow
 def test_a_paused_reranking_goes_on_where_it_stopped(room, settings) -> None:
     with answering(settings, "Relevance score: 7.") as stub:
         run = room.start("pointwise", endpoints.for_role("judge"))

@@ -56,6 +56,7 @@ def test_a_domain_of_bright_is_asked_by_the_rule_of_its_family(room) -> None:
     assert prompts
 
 
+@pytest.mark.slow
 def test_methods_differ_and_repeats_leave_their_spread(room) -> None:
     orders = {}
     for method in ("pointwise", "listwise", "groupwise", "endpoint"):
@@ -104,6 +105,7 @@ def test_depth_and_length_of_documents_are_counted(room) -> None:
     assert "gone" not in room.order(found.run)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_asked_once_more_and_then_stands_where_it_was(
     room, settings
 ) -> None:
@@ -133,6 +135,7 @@ def test_what_cannot_be_read_is_asked_once_more_and_then_stands_where_it_was(
     assert room.order(found.run) == room.order(room.source)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("method", "strict", "reference", "repeats"),
     [
@@ -164,6 +167,7 @@ def test_reference_draws_as_published_and_whoever_says_otherwise_as_said(
                 assert run.config["repeats"] == repeats["parser" in options]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("method", "reply", "why"),
     [
@@ -185,6 +189,7 @@ def test_a_model_that_tells_no_pairs_apart_ends_the_run_before_passages_are_paid
         assert driven(room.start(method, endpoints.for_role("judge"))).status == "done"
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("method", "tried"), [("pointwise", 20), ("listwise", 10),
                                                ("groupwise", 10)])  # fmt: skip
 def test_pairs_are_tried_once_and_forecast(room, settings, method, tried) -> None:
@@ -206,6 +211,7 @@ def test_pairs_are_tried_once_and_forecast(room, settings, method, tried) -> Non
     assert told[1]["input_tokens"] > told[0]["input_tokens"]
 
 
+@pytest.mark.slow
 def test_failed_queries_alone_are_tried_again_or_kept(room, settings) -> None:
     good = "```json\n[1]\n```"
     with answering(settings, good, status(400), good) as stub:

@@ -20,6 +20,7 @@ def member(room: Room, *roles: str) -> Client:
     return client
 
 
+@pytest.mark.slow
 def test_a_reranking_is_set_up_beside_its_forecast_and_watched(room, settings) -> None:
     admin = member(room, "admin")
     with serve() as url:
@@ -109,6 +110,7 @@ def test_what_a_machine_said_of_a_pair_is_kept_from_who_votes(room) -> None:
     assert voter.get(f"/api{BASE}rerank-runs/{run.pk}/").status_code == 403
 
 
+@pytest.mark.slow
 def test_the_api_does_what_the_screens_do(room, settings) -> None:
     admin, there = member(room, "admin"), f"/api{BASE}rerank-runs/"
     with serve() as url:

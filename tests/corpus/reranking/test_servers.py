@@ -41,6 +41,7 @@ def ran(room: Room, **options) -> RerankRun:
     return driven(room.start("endpoint", endpoints.for_role("reranker"), **options))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("wire", WIRES)
 def test_every_wire_reranks(room, settings, tmp_path, wire) -> None:
     with serving(settings, tmp_path, wire) as server:
@@ -104,6 +105,7 @@ def test_a_server_that_is_busy_is_asked_again(room, settings, tmp_path) -> None:
         assert ran(room).status == "done"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("wire", WIRES)
 def test_refusals_are_told_in_the_servers_words(room, settings, tmp_path, wire) -> None:
     with serving(settings, tmp_path, wire) as server:
@@ -116,6 +118,7 @@ def test_refusals_are_told_in_the_servers_words(room, settings, tmp_path, wire) 
     }
 
 
+@pytest.mark.slow
 def test_a_wrong_key_ends_the_run_before_anything_is_asked(room, settings, tmp_path) -> None:
     with serving(settings, tmp_path, "jina", api_key="sk-wrong") as server:
         found = ran(room)

@@ -171,6 +171,7 @@ def labels(benchmark) -> dict[str, Judgment]:
     }
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("query", "names"),
     [

@@ -95,6 +95,7 @@ def test_a_rewriting_stands_in_the_place_of_the_query(room, settings) -> None:
     assert RankedList.objects.get(run=run.run, query=room.first).pids
 
 
+@pytest.mark.slow
 def test_what_nobody_can_use_is_asked_once_more_and_the_query_stays(room, settings) -> None:
     with answering(settings, "<think>without an end") as stub:
         run = driven(start(room, rounds=1))
@@ -107,6 +108,7 @@ def test_what_nobody_can_use_is_asked_once_more_and_the_query_stays(room, settin
         assert len(stub.asked) == 2 * 4
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("last", "texts"), [("stop", ["Soil, straw."]), ("length", [])])
 def test_calls_that_were_refused_or_cut_off_stand_among_those_of_the_round(
     room, settings, last, texts
@@ -141,6 +143,7 @@ def test_a_query_whose_first_places_stay_the_same_may_stop(room, settings) -> No
                    .values_list("digest", flat=True))) == 1  # fmt: skip
 
 
+@pytest.mark.slow
 def test_failed_queries_alone_are_tried_again_or_kept(room, settings) -> None:
     with answering(settings, "Soil.", status(400), "Mulch.") as stub:
         run = driven(start(room, rounds=1))
@@ -206,6 +209,7 @@ def test_a_forecast_counts_the_calls_that_are_made(room) -> None:
     assert Call.objects.filter(role="expand").count() == told["calls"]
 
 
+@pytest.mark.slow
 def test_expanding_from_the_shell(room, capsys) -> None:
     call_command("expand_queries", "ranked", json=True, passages=1)
     told = json.loads(capsys.readouterr().out)

@@ -76,6 +76,7 @@ def test_a_killed_expansion_asks_nothing_twice_and_ends_the_same(
     assert peaceful.run.digest == run.run.digest
 
 
+@pytest.mark.slow
 def test_a_paused_expansion_goes_on_where_it_stopped(room, settings) -> None:
     with answering(settings, "A garden with bees in summer.") as stub:
         run = start(room)

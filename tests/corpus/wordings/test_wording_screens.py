@@ -86,6 +86,7 @@ def test_an_expansion_is_set_up_beside_its_forecast_and_read(room, settings) -> 
     assert "Two rounds" in one_line(reader.get(f"{BASE}expansions/"))
 
 
+@pytest.mark.slow
 def test_other_words_are_kept_from_who_votes(room, settings) -> None:
     run = made(room, member(room, "admin"), settings)
     at = f"{BASE}expansions/{run.pk}/"
@@ -110,6 +111,7 @@ def test_other_words_are_kept_from_who_votes(room, settings) -> None:
         assert annotator.get(address).status_code in (403, 404), address
 
 
+@pytest.mark.slow
 def test_the_api_does_what_the_screens_do(room, settings) -> None:
     admin, there = member(room, "admin"), f"/api{BASE}expansions/"
     json = "application/json"

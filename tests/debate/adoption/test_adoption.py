@@ -110,6 +110,7 @@ def test_adoption_cut_short_is_finished_by_the_next(
     assert Event.objects.filter(verb="adopt label").count() == 4
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("source", "real", "winner"),
     # What stands beside a practice label of a debate: anything real, or a weightier source.

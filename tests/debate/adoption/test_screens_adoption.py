@@ -90,6 +90,7 @@ def test_adopted_run_leads_to_the_cases_that_it_opened(client, benchmark, endpoi
     assert rows(client, other, "case=opened") == []
 
 
+@pytest.mark.slow
 def test_adoption_is_undone_by_a_button_until_somebody_votes(client, benchmark, endpoint) -> None:
     run = hold(pool_of(benchmark, 3, 6), endpoint, TRIAL)
     client.post(url("debate-run-adoption", run))
@@ -124,6 +125,7 @@ def test_reviewer_reads_the_preview_and_presses_nothing(benchmark, endpoint) -> 
     assert "Adopt the labels" not in page
 
 
+@pytest.mark.slow
 def test_api_previews_adopts_undoes_and_keeps(benchmark, endpoint, admin) -> None:
     api, pool = script(admin), pool_of(benchmark, 3, 6, 10)
     run = hold(pool, endpoint, TRIAL)
@@ -201,6 +203,7 @@ def test_discarded_pairs_are_audited_blind(client, sieve, admin) -> None:
         draw_audit(run=sieve, size=10, seed=1, actor=admin)
 
 
+@pytest.mark.slow
 def test_filters_pool_is_made_by_a_button_and_shown_as_candidates(client, sieve, endpoint) -> None:
     assert "Keep as a pool" in text(client.get(url("debate-run-adoption", sieve)))
     response = client.post(url("debate-run-keep", sieve), {"name": "kept"})
@@ -215,6 +218,7 @@ def test_filters_pool_is_made_by_a_button_and_shown_as_candidates(client, sieve,
     assert (row["candidates"], row["total"]) == (4, pool.entries.count())
 
 
+@pytest.mark.slow
 def test_pairs_are_filtered_by_whether_agents_answered_alike(client, benchmark, endpoint) -> None:
     run = hold(pool_of(benchmark, 3, 5, 6, 10), endpoint)
     different = sorted(rows(client, run, "status=escalated"))
@@ -238,6 +242,7 @@ def test_numbers_of_lasting_agreements_lead_to_their_pairs(client, benchmark, en
             assert found == pytest.approx(cell.value * row[1].value)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "query",
     ["lasting=9", "lasting=1:x", "votes=XYZ", "votes=J9:F", "votes=J1%2BJ9", "effect=all"],

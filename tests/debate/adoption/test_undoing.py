@@ -9,8 +9,13 @@ from annotate.voting.services import cast_vote
 from corpus.judgments.services import record_judgment
 from corpus.models import Judgment, Source, Status
 from debate.adoption import services as undoing
-from debate.adoption.preview import preview_adoption, with_effect
-from debate.adoption.services import adopt_run, undo_adoption, why_not
+from debate.adoption.services import (
+    adopt_run,
+    preview_adoption,
+    undo_adoption,
+    why_not,
+    with_effect,
+)
 from debate.runs.configuration import RunConfig
 from kit.errors import Refused
 from kit.models import Event
@@ -45,6 +50,7 @@ def label(debate, value: int, source: str, *, practice: bool = True) -> Judgment
     )
 
 
+@pytest.mark.slow
 def test_preview_tells_what_the_adoption_then_does(benchmark, endpoint, admin) -> None:
     run = hold(pool_of(benchmark, 1, 2, 3, 6, 10), endpoint, TRIAL)
     by_pid = {debate.passage.pid: debate for debate in run.debates.select_related("passage")}
@@ -106,6 +112,7 @@ def test_what_stood_before_stands_again_and_nothing_is_deleted(benchmark, endpoi
     assert why_not(run) == "This run is not adopted."
 
 
+@pytest.mark.slow
 def test_run_whose_adoption_was_undone_can_be_adopted_again(benchmark, endpoint, admin) -> None:
     run = hold(pool_of(benchmark, 1, 6, 10), endpoint, TRIAL)
     first = adopt_run(run=run, actor=admin)
@@ -118,6 +125,7 @@ def test_run_whose_adoption_was_undone_can_be_adopted_again(benchmark, endpoint,
     assert EscalationCase.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_adoptions_are_undone_in_any_order(benchmark, settings, admin) -> None:
     pool = make_pool(benchmark, (make_query(benchmark), passage := make_passage(benchmark)))
     with answering(settings, turn("yes"), turn("yes"), turn("no")):
@@ -157,6 +165,7 @@ def test_votes_since_refuse_the_undo_whole(benchmark, endpoint, admin) -> None:
     assert run.adopted_at is not None
 
 
+@pytest.mark.slow
 def test_case_that_another_run_shares_stays(benchmark, endpoint, admin) -> None:
     pool = pool_of(benchmark, 6)
     run = hold(pool, endpoint, TRIAL)
@@ -167,6 +176,7 @@ def test_case_that_another_run_shares_stays(benchmark, endpoint, admin) -> None:
     assert run.debates.get().case is None
 
 
+@pytest.mark.slow
 def test_undo_cut_short_is_finished_by_the_next(benchmark, endpoint, admin, monkeypatch) -> None:
     run = hold(pool_of(benchmark, 1, 2, 3), endpoint, TRIAL)
     adopt_run(run=run, actor=admin)

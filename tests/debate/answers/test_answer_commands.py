@@ -37,6 +37,7 @@ def test_the_effort_goes_to_the_model(settings) -> None:
     assert AnswerRun.objects.get().config["reasoning_effort"] == "low"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -119,9 +119,7 @@ def test_gold_that_changed_while_the_model_wrote_makes_the_answer_faulty(room, p
     passage = room.passages["lamps/page_2.txt"]
     discard_passage(query=room.query, passage=passage, reason="noise", actor=room.author)
     with transaction.atomic():
-        store_outcomes(
-            run=run, outcomes=[replace(jobs[room.query.pk], written=CheckedAnswer(text))]
-        )
+        store_outcomes(run=run, outcomes=[replace(jobs[room.query.pk], said=CheckedAnswer(text))])
     item = run.items.get(query=room.query)
     assert item.state == "faulty"
     assert "[lamps/page_2.txt]" in item.error

@@ -31,6 +31,7 @@ def paid(settings, tmp_path):
         yield
 
 
+@pytest.mark.slow
 def test_the_form_starts_a_run_and_its_page_shows_what_came_of_it(room, practice) -> None:
     admin = signed_in(room.admin)
     shown = admin.get(room.url("answers/runs/forecast/?with_weights=on")).content.decode()
@@ -61,6 +62,7 @@ def test_an_annotator_lets_a_model_answer_one_query_and_watches_it(room, practic
     assert "Begin with it" in shown
 
 
+@pytest.mark.slow
 def test_a_budget_without_room_pauses_the_run_before_anything_is_sent(room, paid) -> None:
     api, url = script(room.admin), f"/api{room.url('answer-runs/')}"
     run = api.post(url, {"budget_usd": "0.01"}, content_type="application/json").json()

@@ -165,6 +165,7 @@ def test_an_item_of_a_panel_is_on_no_page_of_voters(world) -> None:
     assert client.get(world.url("vote/")).status_code == 200  # nothing waits: no way to it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "positions"),
     [
@@ -197,6 +198,7 @@ def test_reviewer_who_does_not_vote_is_told_the_kind(world) -> None:
     assert pages(world, world.reviewer, case) != before
 
 
+@pytest.mark.slow
 def test_audited_pairs_are_mixed_among_the_others(world, run) -> None:
     """Cases come by query: those of one draw are not a stretch at the end."""
     shared = run.debates.filter(label=1).first()

@@ -172,6 +172,7 @@ def test_a_draw_by_error_goes_where_labels_are_least_sure(world) -> None:
     assert cells(run)["are relevant"][4].value == pytest.approx(0.5 * 11 / 21)
 
 
+@pytest.mark.slow
 def test_report_csv_and_api_have_it_and_voters_do_not(world) -> None:
     run = run_of(world, 10, 10)
     decide(audit_of(run, world, 10), {1: 1})

@@ -95,6 +95,7 @@ def model_of(run: DebateRun) -> OnlineModel:
 TRUTH = [truth_of(f"p{n}") for n in range(11)]
 
 
+@pytest.mark.slow
 def test_it_waits_for_people_and_holds_no_worker(pool, endpoint, voters) -> None:
     run = live(pool, endpoint)
     assert (run.status, run.awaits_people, run.lease_until) == (RunStatus.QUEUED, True, None)
@@ -119,6 +120,7 @@ BATCHES = [{"batch": 1}, {"batch": 4}, {"mode": "at_once"}]
 VARIANTS = [{}, {"variant": "lara_logistic"}, {"smooth": True}]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("options", "more"),
     [
@@ -171,6 +173,7 @@ def test_groups_take_turns_over_the_batches(pool, endpoint, voters) -> None:
     assert len(picks(run)) == 6
 
 
+@pytest.mark.slow
 def test_a_batch_that_a_death_cut_short_is_made_whole(pool, endpoint, voters, monkeypatch) -> None:
     monkeypatch.setattr(lara, "_CHUNK", 1)
     run = live(pool, endpoint, batch=3)
@@ -186,6 +189,7 @@ def test_a_batch_that_a_death_cut_short_is_made_whole(pool, endpoint, voters, mo
     assert (EscalationCase.objects.open().count(), run.awaits_people) == (1, True)
 
 
+@pytest.mark.slow
 def test_what_people_decided_before_is_not_asked_again(pool, endpoint, voters) -> None:
     for entry in pool.entries.select_related("query", "passage"):
         record_judgment(
@@ -213,6 +217,7 @@ def test_without_a_budget_nobody_is_asked(pool, endpoint) -> None:
     assert (run.status, len(machine_labels(run))) == (RunStatus.DONE, 11)
 
 
+@pytest.mark.slow
 def test_it_is_paused_resumed_and_cancelled_as_any_run(pool, benchmark, endpoint, voters) -> None:
     admin = make_member(benchmark, "admin", "admin")
     run = live(pool, endpoint)

@@ -90,6 +90,7 @@ def test_it_is_neither_a_vote_nor_a_label(run, benchmark) -> None:
         adopt_run(run=made, actor=None)
 
 
+@pytest.mark.slow
 def test_each_time_one_reason_more_until_none_is_left(run) -> None:
     first, second = heard(run), heard(run)
     assert [r.number for r in Rehearing.objects.order_by("pk")] == [1, 2]
@@ -100,6 +101,7 @@ def test_each_time_one_reason_more_until_none_is_left(run) -> None:
         rehear(run=run, actor=None)
 
 
+@pytest.mark.slow
 def test_a_case_is_debated_again_three_times_at_most(run, benchmark) -> None:
     Vote.objects.filter(reason="").update(reason="Third.")
     for _ in range(STOP):
@@ -121,6 +123,7 @@ def test_what_a_cancelled_run_never_debated_is_heard_later(run) -> None:
     assert [(each.number, each.vote.reason) for each in Rehearing.objects.all()] == [(1, SAID[0])]
 
 
+@pytest.mark.slow
 def test_the_number_of_a_cancelled_rehearing_is_given_away_again(run) -> None:
     given_up = rehear(run=run, actor=None)
     heard(run)
@@ -154,6 +157,7 @@ def test_the_table_tells_what_changed_and_how_often_people_were_right(run) -> No
     assert values["Agents are right where they agree now"] == (0, 1)
 
 
+@pytest.mark.slow
 def test_a_single_vote_is_chosen_to_be_heard(run, benchmark, capsys) -> None:
     case, url = EscalationCase.objects.get(), f"/api/b/demo/debate-runs/{run.pk}/"
     admin = signed_in(make_member(benchmark, "admin", "admin"))
@@ -192,6 +196,7 @@ def test_a_single_vote_is_chosen_to_be_heard(run, benchmark, capsys) -> None:
         assert reviewer.get(address).status_code == 403
 
 
+@pytest.mark.slow
 def test_page_api_and_command_start_it(run, benchmark, capsys) -> None:
     admin = signed_in(make_member(benchmark, "admin", "admin"))
     page = admin.get(f"/b/demo/debates/{run.pk}/report/").content.decode()

@@ -47,6 +47,7 @@ def make_many(run: Any, count: int) -> list[Debate]:
     ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("place", ["x", "~", "a~b", "~99999999999999999999", "\x00~1", "-1~-1"])
 @pytest.mark.parametrize("sort", ["", "passage"])
 def test_place_that_cannot_be_read_is_the_beginning(client, run, place, sort) -> None:  # noqa: F811

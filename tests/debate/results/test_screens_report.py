@@ -131,6 +131,7 @@ def test_agreements_are_followed_through_later_rounds(benchmark) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_flips_between_two_runs_lead_to_their_pairs(client, run) -> None:  # noqa: F811
     other = make_run(run.benchmark, name="the other order")
     labels = [1, 1, 0, 1, 0, 0, 0, 1, 1, None]

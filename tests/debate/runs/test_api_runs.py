@@ -80,6 +80,7 @@ def test_every_setting_is_taken(api, pool) -> None:
     assert shown["config"]["rounds"] == 3
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("changes", "status", "place"),
     [

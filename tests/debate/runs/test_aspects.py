@@ -394,6 +394,7 @@ def test_an_aspect_that_was_removed_is_not_debated(garden, django_user_model) ->
     assert not Debate.objects.filter(passage__pid="p2").exists()
 
 
+@pytest.mark.slow
 def test_commands_and_api_do_it_from_the_shell(garden, capsys) -> None:
     call_command("build_pool", benchmark="demo", aspects=True, name="gaps", json=True)
     assert json.loads(capsys.readouterr().out)["pairs"] == 3
@@ -412,6 +413,7 @@ def test_commands_and_api_do_it_from_the_shell(garden, capsys) -> None:
     assert voter.get("/api/b/demo/candidates/gold/").status_code == 403
 
 
+@pytest.mark.slow
 def test_screens_show_the_list_and_lead_from_one_to_the_next(garden) -> None:
     debated(garden)
     client = signed_in(make_member(garden, "expert", "annotator", "admin"))

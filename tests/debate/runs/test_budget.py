@@ -167,6 +167,7 @@ def test_estimated_forecast_shows_its_arithmetic() -> None:
     assert found["usd"]["likely"] == 18_000 + 2 * 40 * 150
 
 
+@pytest.mark.slow
 @database
 def test_forecast_before_and_after_there_is_something_measured(settings) -> None:
     with answering(settings, turn("no")):

@@ -84,6 +84,7 @@ FINISH = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("rule", "model"), FINISH.values(), ids=FINISH.keys())
 def test_a_run_finishes_with_the_labels_that_were_given(rule, model, settings) -> None:
     run = run_at(rule, settings, model=model)
@@ -101,6 +102,7 @@ STOP = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("rule", "status", "words"), STOP.values(), ids=STOP.keys())
 def test_a_run_stops_in_words_that_say_why_and_its_pairs_wait(
     rule, status, words, settings

@@ -129,6 +129,7 @@ def test_blank_lines_and_a_byte_order_mark_do_no_harm(tmp_path: Path) -> None:
     assert [row["id"] for row in rows] == [1, 2]
 
 
+@pytest.mark.slow
 def test_same_file_again_pays_nothing_and_says_the_same(tmp_path: Path) -> None:
     given = [pair(1, 3), pair(2, 6), pair(3, 10)]
     first = debated(tmp_path, *given)

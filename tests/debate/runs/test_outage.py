@@ -165,6 +165,7 @@ def test_failed_pairs_are_tried_again_and_nothing_else(benchmark, admin, setting
     assert Event.objects.filter(verb="retry failed debates", actor=admin).count() == 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("state", ["queued", "running", "paused", "cancelled"])
 def test_only_a_finished_or_failed_run_is_tried_again(benchmark, admin, settings, state) -> None:
     run = failed_run(benchmark, settings)

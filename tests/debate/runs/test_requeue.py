@@ -66,6 +66,7 @@ def test_failures_are_told_apart_by_class(benchmark, settings) -> None:
     assert classes(run) == {"p00": "refused", "p01": "bad_answer", "p02": "", "p99": "no_text"}
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [(page("<html>"), "bad_answer"), (status(500), "server"), (status(400), "refused")],

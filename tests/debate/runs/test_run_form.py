@@ -119,6 +119,7 @@ def test_the_newest_pool_with_pairs_left_comes_first(client, benchmark) -> None:
     assert newer.pk > older.pk
 
 
+@pytest.mark.slow
 def test_a_changed_setting_brings_the_forecast_alone_and_never_starts(client, pool) -> None:
     def told(form: dict[str, Any]) -> str:
         headers = {"HX-Request": "true", "HX-Target": "forecast"}
@@ -137,6 +138,7 @@ def test_a_changed_setting_brings_the_forecast_alone_and_never_starts(client, po
     assert not DebateRun.objects.exists()
 
 
+@pytest.mark.slow
 def test_settings_that_changed_since_the_forecast_are_forecast_again(client, pool) -> None:
     form = begin(client)
     seen = client.post(URL, form).context["plan"].digest
@@ -148,6 +150,7 @@ def test_settings_that_changed_since_the_forecast_are_forecast_again(client, poo
     assert not DebateRun.objects.exists()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -219,6 +222,7 @@ def test_everything_of_a_debate_can_be_set(client, pool, paid) -> None:
 FEW = ("dream", "human-only", "lara@25", "agents-2+2", "rounds-1+adjudicator")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name in FEW else pytest.mark.slow) for name in PRESETS]
 )
@@ -279,6 +283,7 @@ def test_lara_can_be_labelled_live(client, pool) -> None:
     assert (lara["mode"], lara["batch"], lara["budget"]) == ("live", 5, 0.5)
 
 
+@pytest.mark.slow
 def test_what_a_debate_checks_of_itself_is_set_beside_its_rule(client, pool) -> None:
     form = begin(client, audit="3", decoys="2", canaries="1")
     planned = client.post(URL, form)
@@ -299,6 +304,7 @@ def test_boxes_without_a_tick_stay_without_when_the_form_changes(client, pool) -
     assert len(form.seat_rows()) == 4
 
 
+@pytest.mark.slow
 def test_budget_stands_beside_the_forecast_and_is_kept(client, pool, paid) -> None:
     response = client.post(URL, form := begin(client, budget_usd="12.50"))
     page = text(response)
@@ -326,6 +332,7 @@ def test_unknown_price_is_said_plainly(client, pool, paid) -> None:
     assert "No price is known for every model" in text(response)
 
 
+@pytest.mark.slow
 def test_work_for_people_and_the_models_that_are_offered_are_told(client, pool, paid) -> None:
     page = text(client.get(URL))
     assert "Work for people" in page

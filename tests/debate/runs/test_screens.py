@@ -288,6 +288,7 @@ def test_debate_of_another_run_is_not_found_here(client, benchmark) -> None:
     assert client.get(url("debate", other.pk, debate.pk)).status_code == 404
 
 
+@pytest.mark.slow
 def test_home_shows_what_goes_on_of_each_benchmark(client, benchmark) -> None:
     for status in ("queued", "running", "paused", "failed", "done", "cancelled"):
         make_run(benchmark, status=status, name=f"the {status} run")

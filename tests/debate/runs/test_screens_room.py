@@ -44,6 +44,7 @@ def make_call(number: int, **fields: Any) -> Call:
     )
 
 
+@pytest.mark.slow
 def test_every_number_by_domain_leads_to_its_rows(client) -> None:  # noqa: F811
     two = make_benchmark("two", domains=("biology", "robotics"))
     run = make_run(two)

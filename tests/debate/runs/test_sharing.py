@@ -287,6 +287,7 @@ def test_a_helper_whose_leader_died_leads(settings) -> None:
     assert (again(run).status, again(run).done, again(run).fence) == (RunStatus.DONE, 10, 2)
 
 
+@pytest.mark.slow
 def test_failed_pairs_are_found_again_in_groups_that_were_done(settings) -> None:
     with answering(settings, turn("no")):
         run = claimed_run(11)

@@ -134,6 +134,7 @@ CASES: dict[str, tuple[list[Step], int, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", CASES)
 def test_every_place_tells_the_same_cost_to_the_last_digit(settings: Any, case: str) -> None:
     script, paid, config = CASES[case]
@@ -244,6 +245,7 @@ def run() -> DebateRun:
     )
 
 
+@pytest.mark.slow
 def test_calls_never_leak_to_another_benchmark(run: DebateRun) -> None:
     call = call_of(run, 1, usd="0.5", subject="debate:1:r1:A", model="a-model-of-mine")
     nobodys = Call.objects.create(
@@ -312,6 +314,7 @@ def test_calls_are_filtered_by_run_role_model_state_and_day(run: DebateRun) -> N
     assert client.get("/api/b/mine/spending/?by=moon").status_code == 400
 
 
+@pytest.mark.slow
 def test_sums_are_read_again_only_where_a_call_was_begun_or_settled(run: DebateRun) -> None:
     call_of(run, 1, usd="0.25")
     open_one = call_of(run, 2, status="intent", text=None, bound_usd="0.0625")
@@ -333,6 +336,7 @@ def test_sums_are_read_again_only_where_a_call_was_begun_or_settled(run: DebateR
     assert shown() == (3, Decimal("1.30"), Decimal(0))
 
 
+@pytest.mark.slow
 def test_totals_lead_to_the_calls_that_they_count(run: DebateRun) -> None:
     for number in range(3):
         call_of(run, number, model=f"m{number % 2}", usd="0.1", reasoning_tokens=7)

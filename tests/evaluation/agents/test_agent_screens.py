@@ -37,6 +37,7 @@ def signed_in(place: Place) -> Client:
     return client
 
 
+@pytest.mark.slow
 def test_the_board_the_trace_and_the_api_tell_one_story(settings, tmp_path) -> None:
     place = make_place(settings, tmp_path)
     fixed, free = place.run(rounds=3), place.run(repetitions=2)
@@ -97,6 +98,7 @@ def test_the_board_the_trace_and_the_api_tell_one_story(settings, tmp_path) -> N
     assert "Judge its answers" in client.get(f"{base}agents/{free.pk}/").content.decode()
 
 
+@pytest.mark.slow
 def test_a_run_is_set_up_forecast_and_judged_on_the_screen(settings, tmp_path) -> None:
     place = make_place(settings, tmp_path)
     client, base = signed_in(place), place.room.url("")
@@ -135,6 +137,7 @@ def test_a_run_is_set_up_forecast_and_judged_on_the_screen(settings, tmp_path) -
     assert run.status == "paused"
 
 
+@pytest.mark.slow
 def test_failed_verdicts_are_left_out_and_the_bounds_are_told(settings, tmp_path) -> None:
     place = make_place(settings, tmp_path)
     run = place.run(rounds=1)
@@ -152,6 +155,7 @@ def test_failed_verdicts_are_left_out_and_the_bounds_are_told(settings, tmp_path
     assert "1 verdicts failed and are left out" in page
 
 
+@pytest.mark.slow
 def test_a_trace_of_a_hundred_rounds_asks_the_database_no_more_than_one_of_two(
     settings, tmp_path, django_assert_max_num_queries
 ) -> None:
@@ -169,6 +173,7 @@ def test_a_trace_of_a_hundred_rounds_asks_the_database_no_more_than_one_of_two(
         assert f"Step 1 of {rounds}" in page
 
 
+@pytest.mark.slow
 def test_who_votes_sees_no_run_of_agents_or_judges_on_the_screen_or_by_the_api(
     settings, tmp_path
 ) -> None:

@@ -98,6 +98,7 @@ def bridged(judge: JudgeRun, **options) -> JudgeRun:
     return run
 
 
+@pytest.mark.slow
 def test_a_bridge_asks_the_other_judge_about_drawn_answers_and_the_board_shows_it(place) -> None:
     run = place.run(rounds=3)
     judge = judged(place, run)
@@ -143,6 +144,7 @@ def test_a_bridge_asks_the_other_judge_about_drawn_answers_and_the_board_shows_i
     assert client.get(room.url("agents/")).content.decode().count("likert_pair") == 1  # the form's
 
 
+@pytest.mark.slow
 def test_without_a_bridge_the_board_says_that_judges_cannot_be_set_side_by_side(place) -> None:
     one, other = place.run(rounds=1), place.run(rounds=1)
     judge = judged(place, one)
@@ -163,6 +165,7 @@ def test_without_a_bridge_the_board_says_that_judges_cannot_be_set_side_by_side(
     assert (row[1].value, row[-1].value) == (2, "bridged")
 
 
+@pytest.mark.slow
 def test_a_bridge_to_the_judge_itself_or_from_a_trial_is_refused(place) -> None:
     judge = judged(place, place.run(rounds=1))
     with pytest.raises(Refused, match="the judge itself"):
@@ -185,6 +188,7 @@ def test_a_bridge_to_the_judge_itself_or_from_a_trial_is_refused(place) -> None:
     assert JudgeRun.objects.filter(bridge_from__isnull=False).count() == 0
 
 
+@pytest.mark.slow
 def test_the_screen_the_api_and_the_command_ask_for_a_bridge(place) -> None:
     judge = judged(place, place.run(rounds=1))
     room = place.room

@@ -59,6 +59,7 @@ def test_what_states_none_or_was_not_judged_is_left_out_and_counted(place) -> No
     assert charts([without], 10) == []
 
 
+@pytest.mark.slow
 def test_the_page_the_file_the_api_and_the_command_show_the_same(place) -> None:
     run = place.run(rounds=1)
     judge = judged(place, run)

@@ -98,6 +98,7 @@ def test_the_whole_path_from_opening_a_run_to_the_board(place, url) -> None:
     assert set(verbs) == {"open guest run", "issue guest tokens"}
 
 
+@pytest.mark.slow
 def test_an_agent_that_decides_itself_searches_up_to_the_limit(place, url) -> None:
     with guests_of(place, url, max_iterations=3, documents=True, k=1) as (run, guest, other):
         (hit,) = guest.search(LIGHT)
@@ -234,6 +235,7 @@ def test_a_token_opens_its_own_query_and_nothing_of_what_is_gold(place, url) -> 
     assert AgentItem.objects.filter(token_hash=digest(guest.token)).exists()
 
 
+@pytest.mark.slow
 def test_new_tokens_end_old_ones_and_revoked_ones_open_nothing(place, url) -> None:
     run = opened(place)
     old, new = (let_in(run, url)["7"] for _ in range(2))
@@ -291,6 +293,7 @@ WRONG_CALLS = (
 )
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_call_is_the_tools_output(place, url) -> None:
     with guests_of(place, url) as (run, guest, _):
         for number, (body, said) in enumerate(WRONG_CALLS, 1):
@@ -333,6 +336,7 @@ def test_hostile_bodies_are_refused_and_cost_no_call(place, url) -> None:
         assert (left["calls_left"], left["answers_left"]) == (100, 1)
 
 
+@pytest.mark.slow
 def test_a_retriever_whose_model_is_away_costs_no_call(place, url) -> None:
     benchmark = place.room.benchmark
     with endpoints.practice_if_unconfigured("embedder"):
@@ -374,6 +378,7 @@ def test_queries_that_were_never_answered_are_counted_as_such(place, url) -> Non
         assert run.status == "done"
 
 
+@pytest.mark.slow
 def test_an_agent_that_stops_early_hands_in_what_is_left(place, url) -> None:
     with guests_of(place, url, rounds=3) as (run, guest, _):
         guest.search(LIGHT)
@@ -387,6 +392,7 @@ def test_an_agent_that_stops_early_hands_in_what_is_left(place, url) -> None:
     assert len(figures_of(run, None).by_round) == 3
 
 
+@pytest.mark.slow
 def test_admins_alone_open_runs_and_have_tokens(place, url) -> None:
     room, run = place.room, opened(place)
     tokens_before = let_in(run, url)
@@ -406,6 +412,7 @@ def test_admins_alone_open_runs_and_have_tokens(place, url) -> None:
     assert AgentRun.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_a_run_is_opened_paused_and_closed_on_the_screen(place, live_server) -> None:
     client, here = signed_in(place.room.admin), place.room.url("agents/")
     form = {

@@ -84,6 +84,7 @@ def test_without_a_repeated_run_nothing_is_marked_and_the_table_says_why() -> No
     assert "no run was repeated" in table.notes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_the_board_shows_noise_of_fixed_rounds_too_and_marks_the_best(settings, tmp_path) -> None:
     place = make_place(settings, tmp_path)

@@ -136,6 +136,7 @@ def test_the_judges_mean_is_corrected_by_the_sample(place) -> None:
     assert completeness[6].low is None  # people never differ among themselves: nothing to go by
 
 
+@pytest.mark.slow
 def test_a_judge_is_corrected_by_strata_of_its_scores_where_people_gave_enough(place) -> None:
     run = told_apart(place.run(rounds=3, repetitions=8))
     judge = judged(place, run)
@@ -210,6 +211,7 @@ def test_admins_draw_and_close_readers_read_and_scorers_do_neither(place) -> Non
     assert samples(room.benchmark).filter(closed_at=None).count() == 0
 
 
+@pytest.mark.slow
 def test_whatever_the_judge_said_the_page_of_who_scores_is_the_same(place) -> None:
     """Two worlds of the judge, one after the other: everything that the scorer can open."""
     run = place.run(rounds=1)

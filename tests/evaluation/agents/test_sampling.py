@@ -2,7 +2,7 @@
 
 import random
 
-from evaluation.agents.protocol.sampling import SEED, TASKS, fixed_sample
+from evaluation.agents.services import SEED, TASKS, fixed_sample
 
 # Queries of the released files; the ids of biology and robotics have no gaps.
 SIZES = dict(zip(TASKS, (103, 115, 99, 100, 101, 115, 106), strict=True))

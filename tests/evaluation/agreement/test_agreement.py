@@ -90,6 +90,7 @@ def test_stood_alone_is_what_the_others_majority_says(world):
     assert [rows[f"annotator-{n}"]["Stood alone"] for n in (1, 2, 3)] == ["1", "0", "1"]
 
 
+@pytest.mark.slow
 def test_stopping_rule_asks_for_more_as_the_interval_narrows(world):
     def more(width):
         rows = table(world, world.admin, "plan", width=width)
@@ -155,6 +156,7 @@ def everything(world, person):
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "given"),
     [

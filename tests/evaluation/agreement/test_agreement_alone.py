@@ -23,6 +23,7 @@ def test_empty_page_says_what_to_do():
     assert "Agreement appears once cases have three votes." in page(world, world.admin)
 
 
+@pytest.mark.slow
 def test_model_stands_beside_the_majority():
     world = make_world()
     for n in range(12):

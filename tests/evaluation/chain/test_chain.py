@@ -384,6 +384,7 @@ def test_nothing_is_left_where_the_lease_was_lost(benchmark) -> None:
     assert chain.steps.get().state == StepState.RUNNING
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "do", ['do = "rerank"\nmethod = "oracle"', 'do = "expand"\nmethod = "rewrite"']
 )

@@ -120,6 +120,7 @@ def test_what_runs_and_who_waits_for_whom() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_running_work_is_asked_for_again_while_something_runs(client: Client) -> None:
     benchmark = make_benchmark()
     client.force_login(make_member(benchmark, "boss", "admin"))

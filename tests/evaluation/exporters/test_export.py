@@ -108,6 +108,7 @@ def rich(root: Path) -> Path:
     return root
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("of", ["every field", "the demo", "beir"])
 def test_bright_pro_goes_out_and_comes_back_as_itself(benchmark, tmp_path, of) -> None:
     if of == "beir":

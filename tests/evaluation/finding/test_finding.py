@@ -91,6 +91,7 @@ def test_pages_behind_others_are_found_by_their_words(client: Client, benchmark)
     assert "New debate run" not in shown
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("role", ["annotator", "reviewer", "admin"])
 def test_every_page_that_is_found_opens(client: Client, benchmark, role) -> None:
     found(client, benchmark, role, "")

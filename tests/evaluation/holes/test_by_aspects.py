@@ -15,8 +15,7 @@ from corpus.models import Passage, Pool, PoolEntry
 from evaluation.chain.effects import measured
 from evaluation.holes.next_labels import Costs, as_table, chances, next_labels, pool_next
 from evaluation.holes.tables import aspect_tables, growth_table, holes_in
-from evaluation.leaderboard.drill import drill
-from evaluation.leaderboard.services import leaderboard_of
+from evaluation.leaderboard.services import drill, leaderboard_of
 from evaluation.scores import sheets
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView
@@ -131,6 +130,7 @@ def test_a_list_under_machine_gold_says_who_gave_it(garden) -> None:
     assert "machine gold: debate" in reader.get(f"{page}?view=machine").content.decode()
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("why", ["refused", "several", "assigned", "excluded"])
 def test_what_conflicts_is_no_machine_gold_and_the_view_is_the_experts(garden, why: str) -> None:
     first, second = Aspect.objects.order_by("k")
@@ -165,6 +165,7 @@ def test_what_a_debate_on_aspects_found_is_an_effect_of_its_step(garden) -> None
     assert measured(sheet, {"systems": [own]})["new_aspect@10"] == pytest.approx(0.75)
 
 
+@pytest.mark.slow
 def test_a_sheet_tells_that_labels_of_the_practice_model_count(garden) -> None:
     admin = signed_in(make_member(garden, "boss", "admin"))
     page, words = f"/b/{garden.slug}/leaderboard/", "Labels of the practice model count"
@@ -296,6 +297,7 @@ def test_the_practice_model_tells_no_chances(garden) -> None:
     assert chances(garden)[0] == 0.5
 
 
+@pytest.mark.slow
 def test_they_become_a_pool_by_page_api_and_command(garden, capsys) -> None:
     proposed(garden, ("wide", 1), ("far", 2))
     admin = signed_in(make_member(garden, "admin", "admin"))

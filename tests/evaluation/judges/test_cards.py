@@ -383,6 +383,7 @@ def test_grades_of_another_harness_or_depth_are_ranked_apart() -> None:
 # Files, command, screen, API.
 
 
+@pytest.mark.slow
 def test_a_leaderboard_goes_out_and_comes_in_beside_itself(place) -> None:
     for name in ("one", "two", "three"):
         run = place.run()
@@ -459,6 +460,7 @@ def test_what_agents_say_once_people_were_heard_is_no_label_of_a_judge(world) ->
     assert admin.get(f"{url}?judge={heard.pk}").status_code == 409
 
 
+@pytest.mark.slow
 def test_cards_are_printed_and_downloaded(world) -> None:
     audited(run_with(world, 1, 0), 1, 0)
     out = io.StringIO()

@@ -59,6 +59,7 @@ def heard(place: Place, run: SupportRun, *said: int) -> None:
         judged_by(room, room.colleague, said[at], item)
 
 
+@pytest.mark.slow
 def test_a_judge_of_citations_has_a_card_with_people_length_order_and_repetition(place) -> None:
     run = judged(unsaved_set(place.room.benchmark, "references"))
     of = run.support_set
@@ -110,6 +111,7 @@ def test_the_passage_is_shown_before_the_sentence_where_it_is_asked_for() -> Non
     assert sorted(texts[0]) == sorted(texts[1])
 
 
+@pytest.mark.slow
 def test_true_answers_the_other_way_round_are_for_the_card_alone(place, settings) -> None:
     run = place.run(runs=[place.good], baselines=False)
     with answering(settings, "True", "True", "False") as stub:

@@ -188,6 +188,7 @@ def checked(benchmark: Any, **options: Any) -> NoiseCheck:
     return made
 
 
+@pytest.mark.slow
 def test_audited_errors_go_into_ranks_and_the_board_marks_what_they_swap(place, admin) -> None:
     two_systems(place)
     sheet = sheets.request_sheet(benchmark=place.benchmark, actor=None, claimed=True)

@@ -37,6 +37,7 @@ def partial(ranked):
     return ranked
 
 
+@pytest.mark.slow
 def test_a_profile_is_a_sheet_of_its_own(partial) -> None:
     means = {}
     for profile in ("strict", "trec_eval"):
@@ -110,6 +111,7 @@ def test_what_is_no_measure_and_no_profile_is_refused(ranked, asked, field) -> N
     assert not ScoreSheet.objects.exists()
 
 
+@pytest.mark.slow
 def test_the_page_offers_to_compute_what_it_lacks(admin, ranked) -> None:
     score(ranked.benchmark)
     url = reverse("leaderboard", args=["garden"])
@@ -132,6 +134,7 @@ def test_the_page_offers_to_compute_what_it_lacks(admin, ranked) -> None:
     assert b"Rprec" in b"".join(csv.streaming_content) if csv.streaming else b"Rprec" in csv.content
 
 
+@pytest.mark.slow
 def test_a_profile_that_was_not_scored_can_be(admin, ranked) -> None:
     score(ranked.benchmark)
     url = reverse("leaderboard", args=["garden"])
@@ -150,6 +153,7 @@ def test_a_metric_that_is_none_is_named_on_the_page(admin, ranked) -> None:
     assert page.context["board"].metric == leaderboard.DEFAULT
 
 
+@pytest.mark.slow
 def test_the_api_computes_when_asked(admin, ranked) -> None:
     url = reverse("api-leaderboard", args=["garden"])
     score(ranked.benchmark)

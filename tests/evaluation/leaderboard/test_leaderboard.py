@@ -24,7 +24,7 @@ from evaluation.holes import views as hole_pages
 from evaluation.leaderboard import noise
 from evaluation.leaderboard import services as compared_tests
 from evaluation.leaderboard import services as leaderboard
-from evaluation.leaderboard.drill import drill
+from evaluation.leaderboard.services import drill
 from evaluation.models import DomainScore, KeptComparison, NoiseCheck, ScoreSheet
 from evaluation.published import services as published
 from evaluation.published.services import known_systems, systems_with_runs
@@ -60,6 +60,7 @@ def run(name: str) -> RetrievalRun:
     return RetrievalRun.objects.get(name=name)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("view", list(GoldView))
 def test_sheet_holds_what_scoring_gives(ranked, view) -> None:
     sheet = score(ranked.benchmark)
@@ -158,6 +159,7 @@ def test_unscorable_says_why(garden) -> None:
     assert (sheet.status, "nothing to score" in sheet.error) == ("failed", True)
 
 
+@pytest.mark.slow
 def test_a_page_does_not_ask_again_by_itself_what_failed(admin, ranked) -> None:
     score(ranked.benchmark)
     label(ranked.query, ranked.passages["b3"], 1, Source.HUMAN)
@@ -170,6 +172,7 @@ def test_a_page_does_not_ask_again_by_itself_what_failed(admin, ranked) -> None:
         assert "load delay" not in shown
 
 
+@pytest.mark.slow
 def test_what_was_drawn_of_two_systems_goes_with_the_sheet(ranked, monkeypatch) -> None:
     sheet = score(ranked.benchmark)
     asked = {"metric": "recall@10", "view": "expert"}
@@ -186,6 +189,7 @@ def test_what_was_drawn_of_two_systems_goes_with_the_sheet(ranked, monkeypatch) 
     assert KeptComparison.objects.count() == 0
 
 
+@pytest.mark.slow
 def test_compare_is_paired_and_counts_who_wins(ranked) -> None:
     sheet = score(ranked.benchmark)
     found = leaderboard.compare(sheet, run("bm25"), run("dense"), metric="recall@10", view="expert")
@@ -216,6 +220,7 @@ def test_compared_means_are_of_the_kind_that_their_difference_is(ranked) -> None
     assert {test.difference for test in found["tests"]} == {0.375}
 
 
+@pytest.mark.slow
 def test_comparison_that_an_older_program_kept_is_made_anew(ranked) -> None:
     sheet = score(ranked.benchmark)
     asked = {"metric": "recall@10", "view": "expert"}
@@ -372,6 +377,7 @@ PAGES = (
 )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "kwargs"), PAGES)
 def test_pages_answer_before_and_after_scoring(admin, ranked, name, kwargs) -> None:
     url = reverse(name, kwargs={"slug": "garden", **kwargs})
@@ -395,6 +401,7 @@ def test_leaderboard_page_shows_ranks_moves_and_csv(admin, ranked) -> None:
     assert "have changed since" in one_line(admin.get("/b/garden/leaderboard/"))
 
 
+@pytest.mark.slow
 def test_drill_down_by_page(admin, ranked) -> None:
     score(ranked.benchmark)
     bm25, dense = run("bm25"), run("dense")
@@ -500,6 +507,7 @@ def test_growth_begins_with_what_the_first_system_contributes(ranked) -> None:
     assert second[place] == found["found"]["marginal"]["recall@10"][1]
 
 
+@pytest.mark.slow
 def test_api_gives_the_same(admin, ranked) -> None:
     sheet = score(ranked.benchmark)
     board = leaderboard.leaderboard_of(sheet, metric="MRR", view="base")

@@ -85,6 +85,7 @@ def both(benchmark):
     return [side_of(benchmark, each, "refined") for each in (loaded, benchmark.after)]
 
 
+@pytest.mark.slow
 def test_shrinking_alone_raises_the_plain_score_and_not_the_matched_one(shrunk) -> None:
     loaded = CorpusVersion.objects.loaded(shrunk)
     for version in (loaded, shrunk.after):
@@ -233,6 +234,7 @@ def test_lists_that_are_left_short_are_counted(shrunk) -> None:
     assert (sheet.pool["lists"], sheet.pool["short"]) == (3, 1)
 
 
+@pytest.mark.slow
 def test_commands_take_a_version_and_the_matched_pool(shrunk, capsys) -> None:
     call_command("leaderboard", "shrunk", corpus_version="cleaned", json=True)
     assert json.loads(capsys.readouterr().out)["rows"][0][2]["value"] == 1.0

@@ -129,6 +129,7 @@ NDEVAL = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("profile", [STRICT, REFERENCE, TREC_EVAL])
 @pytest.mark.parametrize("most", [1, 3])
 def test_measures_of_ndeval_equal_pyndeval(profile, most) -> None:

@@ -27,6 +27,7 @@ def admin(room) -> Client:
     return client
 
 
+@pytest.mark.slow
 def test_a_pipeline_is_set_up_watched_and_held_against_the_paper(room, admin, settings) -> None:
     assert "No pipeline yet" in one_line(admin.get(BASE))
     assert "as printed" in one_line(admin.get(BASE))
@@ -63,6 +64,7 @@ def test_a_pipeline_is_set_up_watched_and_held_against_the_paper(room, admin, se
     assert "nDCG@10" in worded
 
 
+@pytest.mark.slow
 def test_the_api_does_what_the_screens_do(room, admin, settings) -> None:
     there = f"/api{BASE}"
     with serve() as url:
@@ -103,6 +105,7 @@ def test_the_api_does_what_the_screens_do(room, admin, settings) -> None:
     assert admin.get(there).json()["count"] == 1
 
 
+@pytest.mark.slow
 def test_a_reranking_has_its_retriever_and_oracle_on_its_page_in_the_api_and_as_csv(
     room, admin
 ) -> None:

@@ -80,6 +80,7 @@ def test_v2_runs_all_its_steps_each_a_run_of_its_own(room, capsys) -> None:
     )
 
 
+@pytest.mark.slow
 def test_v3_repeats_its_groups_as_often_as_is_asked(room, capsys) -> None:
     call_command("pipeline", "ranked", preset="v3", profile="reference")
     with endpoints.practice_if_unconfigured("judge") as known:
@@ -93,6 +94,7 @@ def test_v3_repeats_its_groups_as_often_as_is_asked(room, capsys) -> None:
     assert calls[1] - calls[0] == 2  # one more for each query
 
 
+@pytest.mark.slow
 def test_ways_say_what_was_done_to_whose_lists(room) -> None:
     dense(room)
     with endpoints.practice_if_unconfigured("judge"):
@@ -114,6 +116,7 @@ def test_ways_say_what_was_done_to_whose_lists(room) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_grid_holds_the_means_of_the_leaderboard(room) -> None:
     with endpoints.practice_if_unconfigured("judge"):
         carried(start(room, "v1"))
@@ -137,6 +140,7 @@ def test_the_grid_holds_the_means_of_the_leaderboard(room) -> None:
     assert gain == pytest.approx(value - means["BM25"])
 
 
+@pytest.mark.slow
 def test_ours_stands_beside_printed_means_by_the_names_that_papers_have(settings, tmp_path) -> None:
     """Twelve sets of the printed sizes, one query of each with a text. The folder of BRIGHT is
     called gpt4, the pipeline's source after the pipeline."""
@@ -226,6 +230,7 @@ def test_oracle_and_retriever_alone_stand_beside_every_reranking(
     assert grid.reranked_table(sheet).rows[0][5].value is None
 
 
+@pytest.mark.slow
 def test_a_step_that_fails_pauses_the_pipeline_until_it_is_resumed(room, settings) -> None:
     script = (status(400), status(400), "Soil.", "Soil.", "Relevance score: 7.")
     with answering(settings, *script):
@@ -257,6 +262,7 @@ def test_pausing_and_cancelling_take_the_step_along(room) -> None:
         assert (run.status, child.status) == ("cancelled", "cancelled")
 
 
+@pytest.mark.slow
 def test_a_step_that_another_worker_did_is_taken_over(room) -> None:
     with endpoints.practice_if_unconfigured("judge"):
         run = start(room, "v1")
@@ -271,6 +277,7 @@ def test_a_step_that_another_worker_did_is_taken_over(room) -> None:
     assert ExpansionRun.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_the_budget_is_for_all_steps(room, settings) -> None:
     with endpoints.practice_if_unconfigured("judge"):
         run = carried(start(room, "v1", budget_usd=Decimal("2.50")))

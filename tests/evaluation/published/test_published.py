@@ -56,6 +56,7 @@ def row_of(rows: list[ComparedRow], name: str) -> ComparedRow:
     return next(row for row in rows if row.name == name)
 
 
+@pytest.mark.slow
 def test_mean_and_gain_are_held_against_ours_where_all_sets_are_here() -> None:
     benchmark = make_benchmark("bridge", domains=SETS)
     for number, name in enumerate(SETS):

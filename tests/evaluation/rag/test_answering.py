@@ -8,12 +8,14 @@ from evaluation.rag.protocol.answering import (
     NO_PASSAGE,
     Generator,
     Harness,
+    Strings,
     answer_request,
     has_information,
+    measure,
+    normalised,
     prompt_of,
     read_answers,
 )
-from evaluation.rag.protocol.strings import Strings, measure, normalised
 
 KEY = b"server key"
 SHORT, LONG = Generator("e", "m", Harness.SHORT), Generator("e", "m", Harness.LONG)

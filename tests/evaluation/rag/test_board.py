@@ -240,7 +240,7 @@ def test_runs_of_one_generator_stand_together_and_others_apart(sheets) -> None:
 
 
 @pytest.mark.parametrize(("systems", "count"), [
-    pytest.param(2, 8, marks=pytest.mark.sample),
+    (2, 8),
     pytest.param(25, 3_657, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_a_board_reads_few_statements_however_large_it_is(

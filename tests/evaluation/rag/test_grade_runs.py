@@ -47,6 +47,7 @@ def test_every_answer_is_graded_and_one_that_says_nothing_is_0_without_a_call(pl
     assert found.sheet[str(source.pk)][place_of] == 1.0
 
 
+@pytest.mark.slow
 def test_long_answers_are_scored_against_the_reference(place) -> None:
     run = place.run(harness="long")
     found = graded(run)
@@ -58,6 +59,7 @@ def test_long_answers_are_scored_against_the_reference(place) -> None:
     assert row.value > 50
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("script", "first", "then", "asked"),
     [
@@ -95,6 +97,7 @@ def test_what_cannot_be_read_is_no_grade_and_nothing_is_paid_twice(
         assert len(stub.asked) == asked
 
 
+@pytest.mark.slow
 def test_a_grading_that_is_killed_goes_on_and_asks_nothing_twice(place, settings) -> None:
     run = place.run(runs=[place.good], baselines=False)
     with answering(settings, "True", "True") as stub:
@@ -117,6 +120,7 @@ def test_a_grading_that_is_killed_goes_on_and_asks_nothing_twice(place, settings
     assert Call.objects.filter(account=found.account).count() == 2
 
 
+@pytest.mark.slow
 def test_another_replicate_asks_again_and_its_card_says_what_changed(place, settings) -> None:
     run = place.run(runs=[place.good], baselines=False)
     with answering(settings, "True", "True", "False", "True") as stub:

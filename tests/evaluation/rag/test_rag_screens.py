@@ -39,6 +39,7 @@ def score(place: Place) -> None:
     carry_out(request_sheet(benchmark=place.room.benchmark, actor=None, claimed=True))
 
 
+@pytest.mark.slow
 def test_answer_grade_board_and_cell_tell_one_story(place) -> None:
     score(place)
     run = place.run()
@@ -120,6 +121,7 @@ def test_a_run_is_set_up_forecast_and_graded_on_the_screen(place) -> None:
     assert run.status == "paused"
 
 
+@pytest.mark.slow
 def test_the_whole_way_from_the_shell(place, capsys) -> None:
     score(place)
     slug = place.room.benchmark.slug

@@ -101,6 +101,7 @@ def test_files_are_those_of_the_release(api, garden, tmp_path) -> None:
     assert {path.partition("/")[2] for path in inside} == set(release.files)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("path", ["../secret.key", "%2e%2e/secret.key", "/etc/passwd", "nothing"])
 def test_only_listed_files_exist(api, garden, tmp_path, path) -> None:
     (tmp_path / "secret.key").write_text("hidden")
@@ -166,6 +167,7 @@ def test_page_of_the_api_holds_nothing_inline(client) -> None:
     assert reverse("api-schema").encode() in script.content
 
 
+@pytest.mark.slow
 def test_page_of_the_api_lists_every_route_under_its_noun(client) -> None:
     page = client.get(reverse("api-docs")).content.decode()
     schema = SchemaGenerator().get_schema(request=None, public=True)

@@ -43,6 +43,7 @@ def test_json_holds_counts_faults_and_files(garden: Garden, tmp_path: Path) -> N
     assert set(printed["files"]) > {"README.md", "SHA256SUMS", "examples/biology.parquet"}
 
 
+@pytest.mark.slow
 def test_same_content_may_be_built_again_elsewhere(garden: Garden, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     run("garden", "--version", "0.1.0", "--out", str(first))

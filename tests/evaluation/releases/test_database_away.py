@@ -53,6 +53,7 @@ def away(table: str) -> Iterator[None]:
         yield
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("start", "carry_out", "table"),
     [

@@ -71,6 +71,7 @@ def rows_of(path: Path) -> Iterator[int]:
     )
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", LABELS)
 def test_each_altered_row_is_named_though_every_checksum_fits(folder, name, way) -> None:

@@ -243,6 +243,7 @@ ANSWERED = [("answer", (0, 0), ("person", "number")), ("answer", (1, 1), ("model
 REVIEWED = [*SOUND, *BOTH, *SUBTOPICS, *ANSWERED, ("review", (0, 0), True)]
 
 
+@pytest.mark.few
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "is_cleaned",

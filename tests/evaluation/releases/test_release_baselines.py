@@ -68,6 +68,7 @@ def released(run: DebateRun, folder: Path) -> Report:
 IN_GROUPS = {"groups": 2, "seed": 3}
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("variant", "options"),
     [
@@ -93,6 +94,7 @@ def test_a_simulated_course_is_followed_again(
     assert (report.derived, report.unverified) == (8, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variant", ["lara_reference", pytest.param("lara_logistic", marks=pytest.mark.slow)]
 )

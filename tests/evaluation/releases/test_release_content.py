@@ -290,6 +290,7 @@ def test_counts_follow_protocol(garden: Garden, tmp_path: Path) -> None:
     assert list(release.counts["splits"]) == ["biology", "earth_science"]
 
 
+@pytest.mark.slow
 def test_number_of_queries_does_not_grow_with_rows(
     garden: Garden, tmp_path: Path, django_assert_num_queries, django_assert_max_num_queries
 ) -> None:

@@ -192,6 +192,7 @@ def unfit_citation(garden: Garden) -> str:
     return "foreign_citations"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("spoil", [unfit_case, unfit_practice, unfit_text, unfit_citation])
 def test_faults_refuse_a_final_release_and_name_their_rows(sound, tmp_path, spoil) -> None:
     check = spoil(sound)
@@ -357,6 +358,7 @@ def test_a_restored_verdict_names_who_judged_and_who_took_back(sound, tmp_path) 
     assert "restored_by" not in row
 
 
+@pytest.mark.slow
 def test_what_a_third_person_settled_carries_decision_and_votes(sound, tmp_path) -> None:
     case = make_case(sound.query, sound.passages["b0"], status="expert")
     voters = [make_member(sound.benchmark, f"v{n}", "annotator") for n in range(5)]
@@ -497,6 +499,7 @@ def test_changes_since_an_older_release(sound, tmp_path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_screens_and_api_of_final_releases(sound, tmp_path) -> None:
     client = Client()
     client.force_login(make_member(sound.benchmark, "garden-admin", "admin"))

@@ -72,6 +72,7 @@ def test_one_split_without_texts_leaves_the_others_loadable(
     assert load("documents", "earth_science")["id"][:] == ["e0", "e1"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["all", "no", "1", "train-test", "日本"])
 def test_odd_domain_names_load(db, tmp_path: Path, load, name: str) -> None:
     benchmark = make_benchmark(domains=(name,))

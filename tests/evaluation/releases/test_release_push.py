@@ -99,6 +99,7 @@ def test_a_folder_of_a_repository_leaves_the_others_alone(hub: Hub, release) -> 
     assert list(hub.tags[NAME]) == ["0.1.0", "copies/garden/0.1.0"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("place", "status", "words", "shown"),
     [
@@ -137,6 +138,7 @@ def test_a_hub_that_is_away_is_told_in_words(release, settings, online) -> None:
     assert "does not answer" in push.error
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name", ["", "weather", "a b/c", "../x", "o/n/../..", "o/n/.git", "http://h/o/n", "o/n/", "é/n"]
 )

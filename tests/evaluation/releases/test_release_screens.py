@@ -80,6 +80,7 @@ def test_refused_version_keeps_what_was_typed(admin: Client) -> None:
     assert 'value="one"' in text(response)
 
 
+@pytest.mark.slow
 def test_list_costs_the_same_with_one_and_three_rows(
     admin: Client, garden: Garden, tmp_path: Path, django_assert_num_queries
 ) -> None:

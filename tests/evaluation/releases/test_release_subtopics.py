@@ -3,15 +3,16 @@
 from pathlib import Path
 
 import pytest
-from pyarrow.parquet import read_table
+from pyarrow.parquet import read_table, write_table
 
 from annotate.models import Aspect, GoldPassage
 from annotate.workspace.gold import assign_passage, discard_passage
 from annotate.workspace.loading import SUBTOPICS, run_import
 from annotate.workspace.views.board import read_board
 from corpus.imports.named import SEVERAL
-from corpus.models import Benchmark, ImportRun, Passage, Query
+from corpus.models import Benchmark, ImportRun, Judgment, Passage, Query
 from evaluation.metrics.profiles import STRICT
+from evaluation.releases.exporting import export_benchmark
 from evaluation.scores.services import GoldView
 from evaluation.verification.folder import verify
 from tests.corpus.import_files import claimed, imported
@@ -72,7 +73,12 @@ def rows_of(benchmark: Benchmark) -> list[tuple]:
 
 
 def assigned() -> list[tuple]:
-    rows = GoldPassage.objects.standing().order_by("query", "aspect__k", "pk")
+    return assigned_in(Benchmark.objects.get(slug="web"))
+
+
+def assigned_in(benchmark: Benchmark) -> list[tuple]:
+    rows = GoldPassage.objects.standing().filter(query__domain__benchmark=benchmark)
+    rows = rows.order_by("query", "aspect__k", "pk")
     return list(rows.values_list("query__qid", "aspect__k", "passage__pid"))
 
 
@@ -148,10 +154,73 @@ def test_a_final_release_has_all_of_them_and_comes_back_as_it_was(web, tmp_path)
     assert values(again) == values(web)
 
 
+def labels_of(benchmark: Benchmark) -> set[tuple]:
+    rows = Judgment.objects.filter(query__domain__benchmark=benchmark).original()
+    columns = ("query__qid", "passage__pid", "label", "subtopics")
+    return {(*pair, of and tuple(sorted(of.items()))) for *pair, of in rows.values_list(*columns)}
+
+
+def release(benchmark: Benchmark, folder: Path) -> None:
+    release_into(benchmark, folder)
+
+
+def exported(benchmark: Benchmark, folder: Path) -> None:
+    export_benchmark(benchmark=benchmark, folder=folder, format="bright_pro")
+
+
+@pytest.mark.parametrize("write", [release, exported])
+def test_grades_and_zeros_of_subtopics_come_back(web, tmp_path, write) -> None:
+    write(web, tmp_path / "out")
+    again = make_benchmark("again", domains=())
+    load(again, tmp_path / "out", format="bright_pro")
+    assert labels_of(again) == labels_of(web)
+    assert ("1", "d0", 2, (("1", 1), ("2", 2))) in labels_of(again)
+    assert ("1", "d3", 0, (("2", 0),)) in labels_of(again)
+    # All but that nobody chose the weights, for which the shape has no place.
+    assert [row[:-1] for row in rows_of(again)] == [row[:-1] for row in rows_of(web)]
+    write(again, tmp_path / "twice")
+    for name in ("aspects/web", "examples/web"):
+        for file in (tmp_path / "out").glob(f"{name}.*"):
+            assert file.read_bytes() == (tmp_path / "twice" / f"{name}{file.suffix}").read_bytes()
+
+
+def test_what_an_expert_decided_stands_before_the_grades(web, tmp_path) -> None:
+    expert = make_member(web, "expert", "annotator")
+    query = Query.objects.get(qid="1")
+    d0, d2 = (Passage.objects.get(pid=pid) for pid in ("d0", "d2"))
+    assign_passage(query=query, passage=d0, aspect=query.aspects.get(k=1), actor=expert)
+    discard_passage(query=query, passage=d2, reason="noise", actor=expert)
+    release_into(web, tmp_path / "out")
+    again = make_benchmark("again", domains=())
+    load(again, tmp_path / "out", format="bright_pro")
+    of_1 = {row for row in labels_of(again) if row[0] == "1"}
+    # d0 is of one aspect now, with its highest label; d2 is no gold any more.
+    assert of_1 == {
+        ("1", "d0", 2, None),
+        ("1", "d1", 1, (("1", 0), ("2", 1))),
+        ("1", "d3", 0, (("2", 0),)),
+    }
+    assert {pid for qid, k, pid in assigned_in(again) if (qid, k) == ("1", 1)} == {"d0"}
+
+
+def test_a_grade_that_was_altered_in_the_aspects_is_named(web, tmp_path) -> None:
+    release_into(web, tmp_path / "out")
+    path = tmp_path / "out/aspects/web.parquet"
+    table = read_table(path)
+    at = table.schema.get_field_index("subtopic_labels")
+    labels = [[9 * label for label in row] for row in table["subtopic_labels"].to_pylist()]
+    write_table(table.set_column(at, table.schema[at], [labels]), path)
+    whys = [each.why for each in verify(tmp_path / "out", checksums=False).differences]
+    assert "it says 18 of 2, qrels/web.subtopics.txt does not" in whys
+
+
 def test_a_label_of_a_subtopic_that_was_altered_is_named(web, tmp_path) -> None:
     folder = tmp_path / "out"
     release_into(web, folder)
     file = folder / "qrels/web.subtopics.txt"
     file.write_text(file.read_text().replace("1 1 d2 3", "1 1 d2 2"))
     whys = {each.why for each in verify(folder, checksums=False).differences}
-    assert whys == {"its highest label is 2, the original gold says 3"}
+    assert whys == {
+        "its highest label is 2, the original gold says 3",
+        "it says 3 of 1, qrels/web.subtopics.txt does not",
+    }

@@ -94,6 +94,7 @@ def test_a_task_for_each_split_holds_texts_queries_labels(moths, mteb, tmp_path)
     assert "11 moth.txt" not in data["top_ranked"]["q0"]
 
 
+@pytest.mark.slow
 def test_ndcg_over_a_task_is_that_of_the_app(moths, mteb, tmp_path) -> None:
     call_command("compute_run", "--benchmark", "two-words", "--method", "bm25", "--name", "words")
     release_into(moths, tmp_path / "out")
@@ -113,6 +114,7 @@ def test_ndcg_over_a_task_is_that_of_the_app(moths, mteb, tmp_path) -> None:
     assert ours.metrics["nDCG@10"].mean == pytest.approx(sum(values) / 4, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_rerankers_get_what_bm25_found(moths, tmp_path, capsys) -> None:
     release_into(moths, tmp_path / "none")
     assert not (tmp_path / "none/rankllm").exists()
@@ -146,6 +148,7 @@ def test_programs_that_ran_leave_a_release_that_verifies(moths, tmp_path) -> Non
     assert (found.file, found.why) == ("tools/irds.py", "its checksum is another")
 
 
+@pytest.mark.slow
 def test_ir_datasets_reads_every_split(moths, tmp_path, monkeypatch) -> None:
     pytest.importorskip("ir_datasets")
     monkeypatch.setenv("IR_DATASETS_HOME", str(tmp_path / "home"))

@@ -133,6 +133,7 @@ def test_they_count_in_no_release_until_their_person_confirms(garden, ann, tmp_p
     ]
 
 
+@pytest.mark.slow
 def test_what_is_disowned_never_counts_and_lets_nobody_in_any_more(garden, ann, tmp_path) -> None:
     boss = make_member(garden.benchmark, "boss", "admin")
     stranger, case = came_by_link(ann, boss), disputed(garden)

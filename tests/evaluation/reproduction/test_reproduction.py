@@ -15,8 +15,7 @@ from corpus.judgments.services import record_judgment
 from corpus.models import Benchmark, Judgment, Query, RankedList, RetrievalRun, Source
 from evaluation.experiments.services import create_experiment
 from evaluation.published.services import PublishedTable, tables
-from evaluation.reproduction.evidence import Kind
-from evaluation.reproduction.recognising import recognised
+from evaluation.reproduction.evidence import Kind, recognised
 from evaluation.reproduction.services import Figure, State, figures, summary
 from tests.corpus.import_files import imported
 from tests.evaluation.conftest import release_into
@@ -141,6 +140,7 @@ def test_a_table_that_was_tampered_with_differs(table, row, column, value) -> No
     assert (found.state, found.why) == (State.DIFFERS, "")
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("provenance", "lists", "kind", "state"),
     [
@@ -162,6 +162,7 @@ def test_runs_reach_the_printed_figure(provenance, lists, kind, state) -> None:
     assert "bright" in found.found.source.lower()
 
 
+@pytest.mark.slow
 def test_a_figure_has_one_badge_and_data_say_more_than_formulas() -> None:
     found = found_in(biology())
     places = [(each.table.id, each.row, each.column) for each in found]
@@ -209,6 +210,7 @@ def test_a_cleaned_version_is_not_the_corpus_that_it_was_made_of() -> None:
     assert recognised(table, counts, known, is_derived=True) == set()
 
 
+@pytest.mark.slow
 def test_the_command_prints_what_the_page_shows(tmp_path) -> None:
     biology()
     path, out = tmp_path / "figures.csv", StringIO()
@@ -220,6 +222,7 @@ def test_the_command_prints_what_the_page_shows(tmp_path) -> None:
     assert [r["state"] for r in rows if r["source"].startswith("run BM25")] == ["reproduced"]
 
 
+@pytest.mark.slow
 def test_the_command_fails_where_a_figure_differs_unexplained() -> None:
     biology(lists=20)
     out = StringIO()
@@ -236,6 +239,7 @@ def resized(name: str, rows: dict[str, list[float | None]]) -> dict[str, Publish
     return {**tables(), name: small}
 
 
+@pytest.mark.slow
 def test_counts_of_a_release_are_imported_files(garden, tmp_path) -> None:
     """The garden's biology: a query, 2 aspects, 2 gold passages, 4 passages."""
     release_into(garden.benchmark, tmp_path / "r")
@@ -250,6 +254,7 @@ def test_counts_of_a_release_are_imported_files(garden, tmp_path) -> None:
     assert figure(as_printed, "brightpro-card", "biology", "queries").state is State.UNTRIED
 
 
+@pytest.mark.slow
 def test_experiments_count_for_who_may_read_them(benchmark, admin, runs) -> None:
     """docs/protocol.md 6.9: .8 and 1, balanced .9, a fifth disputed; DREAM prints others."""
     type(runs[0]).objects.filter(pk=runs[0].pk).update(name="DREAM")
@@ -277,6 +282,7 @@ def reader() -> Client:
     return client
 
 
+@pytest.mark.slow
 def test_the_page_shows_and_filters_badges(reader) -> None:
     url = reverse("published-tables", args=["mine"])
     page = reader.get(url).content.decode()
@@ -296,6 +302,7 @@ def test_the_page_shows_and_filters_badges(reader) -> None:
     assert "<h1>" not in part.content.decode()
 
 
+@pytest.mark.slow
 def test_what_may_not_be_read_of_a_benchmark_shows_nowhere(reader) -> None:
     """Neither a stranger's nor a voter's board tells scores that are kept from them."""
     benchmark = biology()

@@ -8,12 +8,13 @@ from evaluation.support.protocol.judging import (
     ROLE,
     Exam,
     Judge,
+    Support,
     Verdict,
     judge,
     prompt,
     read_verdict,
+    support,
 )
-from evaluation.support.protocol.measures import Support, support
 from evaluation.support.protocol.shapes import (
     SHAPES,
     Record,

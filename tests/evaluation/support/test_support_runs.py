@@ -70,6 +70,7 @@ def test_a_reference_answer_is_judged_sentence_by_sentence(place) -> None:
     assert (row["precision"], row["recall"], row["hard recall"]) == (0.75, 1.0, 1.0)
 
 
+@pytest.mark.slow
 def test_a_second_judge_judges_the_same_and_both_stand_together(place) -> None:
     one = judged(unsaved_set(place.room.benchmark, "references"))
     of = SupportSet.objects.get()
@@ -90,6 +91,7 @@ def test_a_second_judge_judges_the_same_and_both_stand_together(place) -> None:
     assert Call.objects.count() == paid
 
 
+@pytest.mark.slow
 def test_rag_answers_cite_by_number_and_a_number_too_high_supports_nothing(place) -> None:
     run = place.run(harness="long", runs=[place.good], baselines=False)
     text = "Moths roll their backs towards the light [1]. Sky is bright [2, 1]. Nothing [7]. None."
@@ -133,6 +135,7 @@ def test_passages_without_a_text_are_not_judged(place) -> None:
     assert (run.total, row["not judged"], row["precision"]) == (3, 1, 1.0)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("script", "first", "then", "asked"),
     [
@@ -228,6 +231,7 @@ def test_a_forecast_counts_citations_before_and_after_they_are_split(place) -> N
     assert before["input_tokens"] == after["input_tokens"] > 4 * 300
 
 
+@pytest.mark.slow
 def test_people_beside_two_judges_and_what_seeing_them_first_does(place) -> None:
     room = place.room
     place.room.generate(GOOD, place.room.other)

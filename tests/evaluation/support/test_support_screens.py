@@ -155,6 +155,7 @@ def test_blank_sentences_are_left_out_and_counted(place, tmp_path) -> None:
     assert out.getvalue().endswith("2 answers, 3 blank sentences left out\n")
 
 
+@pytest.mark.slow
 def test_agents_answers_are_split_by_round_and_what_they_cite_is_found(tmp_path, settings) -> None:
     agents = make_agents(settings, tmp_path)
     agents.without_other()
@@ -174,6 +175,7 @@ def test_agents_answers_are_split_by_round_and_what_they_cite_is_found(tmp_path,
     assert row_of(of)["unknown"] == 1
 
 
+@pytest.mark.slow
 def test_an_admin_sets_up_judges_draws_and_closes_on_the_screens(place, settings) -> None:
     client, url = signed_in(place.room.admin), place.room.url
     assert "No answers yet" in client.get(url("support/")).content.decode()
@@ -224,6 +226,7 @@ def test_an_admin_sets_up_judges_draws_and_closes_on_the_screens(place, settings
         assert signed_in(place.room.author).get(path).status_code == 403, path
 
 
+@pytest.mark.slow
 def test_the_api_does_what_the_screens_do(place, settings) -> None:
     api, base = script(place.room.admin), f"/api{place.room.url('')}"
 

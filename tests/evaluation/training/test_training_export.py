@@ -61,6 +61,7 @@ def test_three_shapes_hold_the_same(run, tmp_path) -> None:
     ]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("shape", FORMATS)
 def test_every_text_leads_to_its_call_or_label(room, settings, tmp_path, shape) -> None:
     with writing(settings):

@@ -188,6 +188,7 @@ def reclaimed(run: TrainingRun) -> TrainingRun:
     return again
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("steps", [(1, 2), (2, 1)])
 def test_a_killed_run_asks_nothing_twice_and_ends_the_same(
     room, settings, monkeypatch, steps

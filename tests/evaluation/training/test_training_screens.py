@@ -32,6 +32,7 @@ def member(room: Room, *roles: str) -> Client:
     return client
 
 
+@pytest.mark.slow
 def test_a_run_is_set_up_beside_its_forecast_and_watched(room, settings) -> None:
     admin = member(room, "admin")
     assert "Make some" in one_line(admin.get(HERE))
@@ -99,6 +100,7 @@ def test_what_is_left_out_is_said_beside_it(room, settings) -> None:
     assert [each.data["material"] for each in read] == ["training data"]
 
 
+@pytest.mark.slow
 def test_members_who_vote_or_only_annotate_see_nothing(room, settings) -> None:
     with writing(settings):
         run = driven(start(room))
@@ -116,6 +118,7 @@ def test_members_who_vote_or_only_annotate_see_nothing(room, settings) -> None:
     assert client.post(f"{HERE}{run.pk}/ask/", {"size": 1, "seed": 1}).status_code == 403
 
 
+@pytest.mark.slow
 def test_the_api_does_all_that_the_screens_do(room, settings) -> None:
     admin = member(room, "admin")
     with writing(settings):

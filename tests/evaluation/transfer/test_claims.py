@@ -104,6 +104,7 @@ def test_what_a_stranger_decided_becomes_a_members_and_its_chain_holds(
         become(side)
 
 
+@pytest.mark.slow
 def test_a_release_with_claimed_votes_verifies(db: None, tmp_path: Path) -> None:
     garden = make_sound(make_garden())
     build(garden, tmp_path / "before", final=True)
@@ -193,6 +194,7 @@ def asked(side: SimpleNamespace) -> None:
     VoteSlot.objects.filter(pk=slot.pk).update(voter=side.person)  # type: ignore[union-attr]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -256,6 +258,7 @@ def test_a_claim_that_a_later_file_contradicts_is_left_out() -> None:
     assert "both have a vote of case" in left["why"]
 
 
+@pytest.mark.slow
 def test_pages_api_and_command_claim_for_staff(
     transactional_db: None, tmp_path: Path, settings: Any
 ) -> None:

@@ -160,6 +160,7 @@ def test_people_are_the_same_in_each_file_of_a_benchmark_and_in_no_other(
     assert name != writing.pseudonyms(Benchmark.objects.get(slug="elsewhere"))(key)
 
 
+@pytest.mark.slow
 def test_an_altered_vote_is_still_known_as_altered(world: SimpleNamespace, tmp_path: Path) -> None:
     Vote.objects.filter(pk=world.vote.pk).update(label=0)
     services.write_file(benchmark=world.benchmark, path=tmp_path / "all.zip")
@@ -283,6 +284,7 @@ def test_what_is_no_file_of_a_benchmark_is_refused(world: SimpleNamespace, file:
         services.open_file(installation)
 
 
+@pytest.mark.slow
 def test_an_import_whose_worker_died_is_swept_away(world: SimpleNamespace, file: Path) -> None:
     before = counts()
     run = reading.Copy(services.open_file(file), "copy").load()
@@ -293,6 +295,7 @@ def test_an_import_whose_worker_died_is_swept_away(world: SimpleNamespace, file:
     assert counts() == before
 
 
+@pytest.mark.slow
 def test_commands_say_what_they_did(world: SimpleNamespace, tmp_path: Path) -> None:
     path, out = tmp_path / "all.zip", StringIO()
     call_command("export_benchmark", "demo", everything=path, stdout=out, stderr=StringIO())
@@ -356,6 +359,7 @@ def test_staff_send_a_file_and_a_worker_makes_the_benchmark(
     assert counts() | {"evaluation.Transfer": 0, "kit.Event": 0} == before
 
 
+@pytest.mark.slow
 def test_what_a_worker_that_died_had_made_is_made_anew_and_what_was_cancelled_is_not(
     world: SimpleNamespace, file: Path
 ) -> None:

@@ -218,6 +218,7 @@ def test_votes_of_both_close_a_case_and_a_trial_changes_nothing(
     assert not Benchmark.objects.filter(slug__startswith="merging").exists()
 
 
+@pytest.mark.slow
 def test_an_uploaded_file_is_looked_at_before_it_is_merged(
     transactional_db: None, tmp_path: Path, settings: Any, client: Client
 ) -> None:

@@ -151,6 +151,7 @@ def test_panels_merge_once_and_come_to_the_same_both_ways_round(
         assert first == second
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_two_halves_of_a_double_annotation_agree_and_a_panel_of_there_comes_closed() -> None:
     (here, panel), (there, theirs) = make_side("a"), make_side("bb")

@@ -30,8 +30,8 @@ from corpus.judgments.services import assessors, record_judgment
 from corpus.models import Judgment
 from evaluation.models import MergeConflict
 from evaluation.transfer.conflicts import choose
+from evaluation.transfer.merging.rows import What
 from evaluation.transfer.merging.run import Merge
-from evaluation.transfer.merging.told import What
 from evaluation.transfer.writing import ALTERED, pseudonyms
 from kit.account import people
 from kit.account.names import check_name
