@@ -60,4 +60,5 @@ urlpatterns = [
 ]
 if settings.OIDC_ISSUER:
     urlpatterns.append(path("sign-in/provider/", include("kit.account.provider_urls")))
+handler404 = "kit.views.not_found"
 handler500 = "kit.views.server_error"

@@ -18,6 +18,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.defaults import page_not_found
 
 from kit import audit, htmx
 from kit.account.entering import BY_LINK, begin, let_in, who_waits
@@ -202,6 +203,14 @@ def _staff(request: HttpRequest) -> User:
     if not (isinstance(request.user, User) and request.user.is_staff):
         raise PermissionDenied("Only staff may help others to sign in.")
     return request.user
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """An address that leads nowhere, in JSON to scripts."""
+    if not request.path_info.startswith("/api/"):
+        return page_not_found(request, exception)
+    words = f"The API has no address {request.path_info[:200]}; {reverse('api-docs')} lists them."
+    return JsonResponse({"detail": words}, status=404)
 
 
 @login_not_required

@@ -140,6 +140,17 @@ def test_half_of_a_surrogate_pair_is_refused(browser) -> None:
     assert "half of a surrogate pair" in answer.json()["more"][0]
 
 
+@pytest.mark.parametrize("is_api", [True, False])
+def test_an_address_that_leads_nowhere_is_said_in_json_to_scripts(client, is_api: bool) -> None:
+    answer = client.get("/api/nowhere/" if is_api else "/nowhere/")
+    assert answer.status_code == 404
+    assert answer["Content-Type"].startswith("application/json" if is_api else "text/html")
+    if is_api:
+        assert answer.json() == {
+            "detail": "The API has no address /api/nowhere/; /api/docs/ lists them."
+        }
+
+
 @pytest.mark.django_db
 def test_too_many_fields_of_a_form_are_refused_in_json(browser) -> None:
     data = encode_multipart(BOUNDARY, {f"field{n}": "" for n in range(1_001)})
