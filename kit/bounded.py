@@ -169,8 +169,9 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 def _environment() -> dict[str, str]:
     """Where Python finds what it imports, and nothing else: no key, no password."""
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "PATH") if name in os.environ}
-    # One thread: each of a numeric library's own reserves memory.
-    return kept | {"PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
+    # Few threads: each of a numeric library's own reserves memory, and so does each one's arena.
+    few = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "2", "MALLOC_ARENA_MAX": "2"}
+    return kept | few | {"PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 def _tell(function: str, code: int, said: bytes) -> NoReturn:
