@@ -190,9 +190,7 @@ class _Split:
             return
         for aspect in pq.read_table(path, columns=["id"])["id"].to_pylist():
             self.decomposed.add(query_of(aspect, self.split)[0])
-        self.supports = {
-            (*query_of(aspect, self.split), pid) for aspect, pid in supports_of(path)
-        }
+        self.supports = {(*query_of(aspect, self.split), pid) for aspect, pid in supports_of(path)}
         self.supporting = {(qid, pid) for qid, _, pid in self.supports}
 
     def _derive(self, courses: Courses) -> None:
