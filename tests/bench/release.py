@@ -76,8 +76,8 @@ def compare(name: str, place: Path, url: str, rounds: int, rows: int) -> None:
     kinds = {
         "seconds": "wall time",
         "cpu": "processor time of the process",
-        # What a build with a processor for each of two threads would have to wait for.
-        "longest": "processor time of the longer of the two threads",
+        # What a build on two processors would have to wait for at least.
+        "longest": "processor time of the first thread, or of the others together",
     }
     for kind, words in kinds.items():
         ratios = sorted(one[kind] / other[kind] for one, other in turns)
