@@ -86,12 +86,12 @@ def chances(benchmark: Benchmark) -> list[float]:
 
 
 def costs(benchmark: Benchmark) -> Costs:
-    """From the latest debates on aspects that are over, by models that are no practice; people's
-    from the voting plan."""
+    """From the latest debates on aspects that are over, by models that are no practice: no trials,
+    no rehearings, which are of disputes alone. People's from the voting plan, where it pays USD."""
     plan = VotingPlan.objects.current(benchmark)
-    pay = plan.pay(VOTES)
+    pay = None if _foreign(plan) else plan.pay(VOTES)
     ended = Debate.objects.filter(run__benchmark=benchmark, aspect__isnull=False)
-    ended = ended.filter(run__practice=False)
+    ended = ended.filter(run__practice=False, run__is_trial=False, run__reheard_of=None)
     ended = ended.filter(status__in=(DebateStatus.AGREED, DebateStatus.ESCALATED))
     rows = list(
         ended.order_by("-pk").values_list("pk", "status", Length("passage__text"))[:_SAMPLE]
@@ -110,14 +110,17 @@ def costs(benchmark: Benchmark) -> Costs:
     )
 
 
-def next_labels(benchmark: Benchmark, count: int = 100) -> list[NextLabel]:
-    """The proposals that nobody judged and that gain most per dollar, the best first.
+def next_labels(
+    benchmark: Benchmark, count: int = 100, version: CorpusVersion | None = None
+) -> list[NextLabel]:
+    """The proposals that nobody judged and that gain most per dollar, the best first; of a corpus
+    version, by default the current one.
 
     Where no cost is known, those that gain most. Raises Refused for a count outside 1 to 1,000.
     """
     if not 1 <= count <= MOST:
         raise Refused(f"Choose 1 to {MOST:,} labels.", field="count")
-    entries = list(open_proposals(benchmark).annotate(length=Length("passage__text")))
+    entries = list(open_proposals(benchmark, version).annotate(length=Length("passage__text")))
     queries = {each.query_id for each in entries}
     found = Aspect.objects.present().filter(query__in=queries).select_related("query__domain")
     aspects: dict[Key, Aspect] = {(each.query_id, each.k): each for each in found}
@@ -152,9 +155,16 @@ def next_labels(benchmark: Benchmark, count: int = 100) -> list[NextLabel]:
     return chosen
 
 
-def pool_next(*, benchmark: Benchmark, count: int, name: str = "", actor: User | None) -> Pool:
+def pool_next(
+    *,
+    benchmark: Benchmark,
+    count: int,
+    name: str = "",
+    version: CorpusVersion | None = None,
+    actor: User | None,
+) -> Pool:
     """Make a pool of these proposals, to be debated. Raises Refused where there is none."""
-    chosen = next_labels(benchmark, count)
+    chosen = next_labels(benchmark, count, version)
     if not chosen:
         raise Refused("Every proposal was judged. Build a pool for aspects without gold first.")
     pools = Pool.objects.filter(benchmark=benchmark)
@@ -191,6 +201,8 @@ def as_table(chosen: Sequence[NextLabel]) -> ReportTable:
     """The labels as a table, the best first."""
     gain, usd = sum(each.gain for each in chosen), [each.usd for each in chosen if each.usd]
     known = len(usd) == len(chosen)
+    of = [each.aspect.query.domain.benchmark for each in chosen[:1]]
+    foreign = [code for each in of if (code := _foreign(VotingPlan.objects.current(each)))]
     price = f" for {sum(usd):,.2f} USD" if known else ""
     return ReportTable(
         name="next-labels",
@@ -214,16 +226,19 @@ def as_table(chosen: Sequence[NextLabel]) -> ReportTable:
             "In the order of gain per dollar."
             if known
             else "In the order of gain: no debate on aspects has a known price above 0 yet.",
+            *(f"Votes are paid in {code}: prices, in USD, are without them." for code in foreign),
         ),
         empty="Every proposal was judged. Build a pool for aspects without gold.",
         summary=f"Together a gain of {gain:.3f}{price}." if chosen else "",
     )
 
 
-def open_proposals(benchmark: Benchmark) -> QuerySet[PoolEntry]:
-    """Proposals of the current corpus version without a label (of the practice model does not
-    count), gold or case: a pool is of one version."""
-    version = CorpusVersion.objects.current(benchmark)
+def open_proposals(
+    benchmark: Benchmark, version: CorpusVersion | None = None
+) -> QuerySet[PoolEntry]:
+    """Proposals of a corpus version, by default the current one, without a label (of the practice
+    model does not count), gold or case: a pool is of one version."""
+    version = version or CorpusVersion.objects.current(benchmark)
     own = {"aspect__query": OuterRef("query"), "aspect__k": OuterRef("aspect")}
     here = {"passage": OuterRef("passage")}
     judged = SupportLabel.objects.standing().filter(practice=False, **own, **here)
@@ -246,6 +261,11 @@ def _have(benchmark: Benchmark) -> Mapping[int, int]:
         for aspect, passage in rows.values_list("aspect", "passage"):
             found[aspect].add(passage)
     return {aspect: len(passages) for aspect, passages in found.items()}
+
+
+def _foreign(plan: VotingPlan) -> str:
+    """What votes are paid in where that is not USD."""
+    return "" if plan.hourly_pay is None or plan.currency.upper() == "USD" else plan.currency
 
 
 def _shares(aspects: Mapping[Key, Aspect]) -> dict[Key, float]:
