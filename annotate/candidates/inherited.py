@@ -46,8 +46,8 @@ def refused_in(
     `labels` names some that do not count, `shown_to` leaves out what this person may not see.
     """
     given = Judgment.objects.standing(labels).filter(query__in=queries, source__in=PEOPLE)
-    given = shown_labels(given, shown_to) if shown_to else given
-    found = set(given.filter(label__lte=0).order_by().values_list("query_id", "passage_id"))
+    rows = shown_labels(given, shown_to) if shown_to else given
+    found = set(rows.filter(label__lte=0).order_by().values_list("query_id", "passage_id"))
     if version is None or not version.is_derived:
         return found
     about = Q(query__in=queries)

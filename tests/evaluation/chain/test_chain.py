@@ -35,6 +35,8 @@ from corpus.models import (
     ExpansionRun,
     Judgment,
     Passage,
+    Pool,
+    PoolEntry,
     Query,
     RerankRun,
     RetrievalRun,
@@ -59,6 +61,7 @@ from llm import endpoints
 from llm.apps import _stop_paying
 from llm.models import Account, to_units
 from tests.corpus.cleaning.rooms import clean
+from tests.evaluation.leaderboard.test_matched_pool import derive
 from tests.factories import make_benchmark, make_gold, make_passage, make_query
 
 pytestmark = pytest.mark.django_db
@@ -638,6 +641,25 @@ def test_the_picture_of_effects_has_the_money_beside_the_measures() -> None:
     assert "spent, of 5.00 $: 1.000" in drawn
     assert "spent" not in str(effect_chart(stepped(("systems", {"nDCG@10": 0.5}, "0"))))
     assert effect_chart(stepped(("clean", {}, "0"))) is None
+
+
+def test_next_labels_are_of_the_version_that_the_chain_cleaned() -> None:
+    made = make_benchmark("cleaned")
+    query = make_query(made)
+    Aspect.objects.create(query=query, k=1, content="Of light.", weight=1)
+    make_passage(made, "raw")
+    loaded = CorpusVersion.objects.current(made)
+    cleaned = derive(loaded, {"raw": ["clean"]})  # as `current = false` leaves it
+    pool = Pool.objects.create(benchmark=made, name="gaps", corpus_version=cleaned, of_aspects=True)
+    passage = Passage.objects.get(version=cleaned)
+    PoolEntry.objects.create(pool=pool, query=query, passage=passage, aspect=1)
+    assert CorpusVersion.objects.current(made) == loaded
+    here = Here(made, None, {"version": cleaned.pk})
+    left = KINDS["holes"].leave(here, {"next": 5}, [])
+    chosen = Pool.objects.get(pk=left["pool"])
+    assert (chosen.corpus_version, left["pairs"]) == (cleaned, 1)
+    assert chosen.entries.get().passage == passage
+    assert KINDS["holes"].leave(Here(made, None), {"next": 5}, []) == {"pool": None, "pairs": 0}
 
 
 def test_verdicts_of_earlier_agents_are_not_those_of_later_ones(benchmark) -> None:
