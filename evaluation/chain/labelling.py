@@ -131,8 +131,10 @@ def _next(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, Any]
     if not open_proposals(here.benchmark, version).exists():
         return _left(None)
     name = settings.get("name", "")
-    of = {"benchmark": here.benchmark, "version": version, "actor": here.actor}
-    return _left(pool_next(**of, count=count, name=name))
+    made = pool_next(
+        benchmark=here.benchmark, count=count, name=name, version=version, actor=here.actor
+    )
+    return _left(made)
 
 
 def _missing(here: Here, runs: Sequence[Any]) -> Lines:
