@@ -19,11 +19,12 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Length
 
-from annotate.candidates.reading import proposals
+from annotate.candidates.reading import inheriting_refusals, proposals
 from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel, VotingPlan
 from annotate.workspace.inherited import listed_under
+from corpus.judgments.models import PEOPLE
 from corpus.lists import unused_name
-from corpus.models import Benchmark, CorpusVersion, Pool, PoolEntry
+from corpus.models import Benchmark, CorpusVersion, Judgment, Pool, PoolEntry
 from debate.models import Debate, DebateStatus
 from debate.runs.trajectories import trajectories_in
 from evaluation.content.unconfirmed import unconfirmed
@@ -237,15 +238,20 @@ def open_proposals(
     benchmark: Benchmark, version: CorpusVersion | None = None
 ) -> QuerySet[PoolEntry]:
     """Proposals of a corpus version, by default the current one, without a label (of the practice
-    model does not count), gold or case: a pool is of one version."""
+    model does not count), gold or case, and not found not relevant by people: no machine gold
+    could come of them. A pool is of one version."""
     version = version or CorpusVersion.objects.current(benchmark)
     own = {"aspect__query": OuterRef("query"), "aspect__k": OuterRef("aspect")}
     here = {"passage": OuterRef("passage")}
     judged = SupportLabel.objects.standing().filter(practice=False, **own, **here)
     gold = GoldPassage.objects.standing().filter(query=OuterRef("query"), **here)
     cases = EscalationCase.objects.filter(**own, **here)
-    rows = proposals(benchmark).filter(~Exists(judged), ~Exists(gold), ~Exists(cases))
+    off = Judgment.objects.standing().filter(query=OuterRef("query"), **here)
+    off = off.filter(source__in=PEOPLE, label__lte=0)
+    none = (~Exists(each) for each in (judged, gold, cases, off))
+    rows = proposals(benchmark).filter(*none)
     rows = rows.filter(pool__corpus_version=version.key if version else None)
+    rows = rows.exclude(pk__in=inheriting_refusals(rows, "query_id"))
     rows = rows.filter(passage__text__isnull=False).select_related("passage", "pool")
     return rows.defer("passage__text").order_by("pk")
 
@@ -257,6 +263,7 @@ def _have(benchmark: Benchmark) -> Mapping[int, int]:
     machine = SupportLabel.objects.in_benchmark(benchmark)
     doubtful = unconfirmed(benchmark)
     machine = machine.machine_gold(doubtful.support, doubtful.labels).filter(practice=False)
+    machine = machine.exclude(pk__in=inheriting_refusals(machine, "aspect__query_id"))
     for rows in (GoldPassage.objects.standing().filter(here), machine):
         for aspect, passage in rows.values_list("aspect", "passage"):
             found[aspect].add(passage)

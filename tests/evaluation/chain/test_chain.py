@@ -29,6 +29,7 @@ from corpus.access import enter
 from corpus.benchmarks.services import add_person
 from corpus.cleaning.services import cancel_cleaning
 from corpus.computing.services import run_computation
+from corpus.judgments.services import record_judgment
 from corpus.models import (
     Benchmark,
     CorpusVersion,
@@ -659,7 +660,13 @@ def test_next_labels_are_of_the_version_that_the_chain_cleaned() -> None:
     chosen = Pool.objects.get(pk=left["pool"])
     assert (chosen.corpus_version, left["pairs"]) == (cleaned, 1)
     assert chosen.entries.get().passage == passage
-    assert KINDS["holes"].leave(Here(made, None), {"next": 5}, []) == {"pool": None, "pairs": 0}
+    nothing = {"pool": None, "pairs": 0}
+    assert KINDS["holes"].leave(Here(made, None), {"next": 5}, []) == nothing
+    # What it inherits that people found not relevant is not asked about.
+    record_judgment(
+        query=query, passage=Passage.objects.get(pid="raw"), label=0, source="human", provenance={}
+    )
+    assert KINDS["holes"].leave(here, {"next": 5}, []) == nothing
 
 
 def test_verdicts_of_earlier_agents_are_not_those_of_later_ones(benchmark) -> None:
