@@ -17,7 +17,7 @@ from evaluation.metrics.alignment import majority
 from evaluation.metrics.run import Flags, Floats, Whole
 from evaluation.metrics.standings import task_means
 from evaluation.rag.models import AnswerState, GradeRun, RagAnswer, RagRun, RagSource, SourceKind
-from evaluation.rag.people import last_said, said_by_people
+from evaluation.rag.people import last_said, marks_of
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.protocol.grading import BEST, STRICT
 from evaluation.scores import sheets
@@ -163,9 +163,11 @@ def board_of(run: RagRun) -> Board:
     answered = _answered(runs)
     order = {each.pk: place for place, each in enumerate(runs)}
     newest: dict[tuple[object, ...], RagSource] = {}
+    held_by: dict[tuple[object, ...], set[int]] = {}
     rows = RagSource.objects.filter(run__in=runs).select_related("retrieval_run")
     for source in sorted(rows, key=lambda each: (order[each.run_id], each.pk)):
-        newest.setdefault((source.kind, source.name, source.corpus_version_id), source)
+        newest.setdefault(source.system, source)
+        held_by.setdefault(source.system, set()).add(source.run_id)
     kinds = [SourceKind.NONE, SourceKind.GOLD, SourceKind.RUN]
     systems = sorted(
         newest.values(), key=lambda each: (kinds.index(SourceKind(each.kind)), each.pk)
@@ -175,7 +177,7 @@ def board_of(run: RagRun) -> Board:
     domains = [domain for _, domain, _ in queries]
     changed = [place for place, name in enumerate(domains) if domains[place - 1 : place] != [name]]
     outcomes, graders, voices = _outcomes(run, runs, systems, places)
-    people, silent = _people(run, systems, places)
+    people, silent = _people(run, systems, places, [held_by[each.system] for each in systems])
     return Board(
         run=run,
         answered=answered,
@@ -241,11 +243,16 @@ def _graded(
 
 
 def _people(
-    run: RagRun, systems: Sequence[RagSource], places: Mapping[int, int]
+    run: RagRun,
+    systems: Sequence[RagSource],
+    places: Mapping[int, int],
+    held_by: Sequence[set[int]],
 ) -> tuple[Floats, Flags]:
+    """What people said of each system's answers, in samples of the runs that hold it: drawn of
+    others, a text they share with it says nothing of its other answers."""
     found = np.full((len(systems), len(places)), np.nan)
     silent = np.zeros(found.shape, np.bool_)
-    said = said_by_people(run.benchmark, run.harness)
+    said = marks_of(run.benchmark, run.harness)
     if not said:
         return found, silent
     rows_of = {source.pk: row for row, source in enumerate(systems)}
@@ -255,9 +262,9 @@ def _people(
         silent[rows_of[source], places[query]] = True
     answers = given.filter(is_informed=True, query__in={query for query, _ in said})
     for each in answers.only("source_id", "query_id", "answers"):
-        if marks := said.get((each.query_id, each.text.strip())):
-            place = rows_of[each.source_id], places[each.query_id]
-            found[place] = sum(marks.values()) / len(marks)
+        row, every = rows_of[each.source_id], said.get((each.query_id, each.text.strip()), ())
+        if marks := {mark.person: mark.value for mark in every if mark.run in held_by[row]}:
+            found[row, places[each.query_id]] = sum(marks.values()) / len(marks)
     return found, silent
 
 
