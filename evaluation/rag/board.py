@@ -37,6 +37,7 @@ from evaluation.rag.reading import (
     follows_from,
     means_of,
     outcome_words,
+    said_once,
 )
 from evaluation.scores.reading import SEED
 from evaluation.scores.services import GoldView
@@ -347,10 +348,12 @@ def _strata(
 
 
 def graders_table(board: Board) -> ReportTable:
-    """How far graders agree, over all answers that two of them graded."""
+    """How far graders agree, over all texts that two of them graded."""
     is_short = board.best(TOGETHER) == 1
-    columns = [np.clip(np.round(said.ravel()), 0, 100) for said in board.voices.values()]
-    given = [[None if np.isnan(v) else v for v in column.tolist()] for column in columns]
+    given = [
+        [None if v is None else float(min(max(round(v), 0), 100)) for v in said]
+        for said in said_once(board)
+    ]
     scale = [float(n) for n in range(2 if is_short else 101)]
     ratings = from_columns(given, categories=scale, scores=scale)
     found = [
@@ -372,7 +375,8 @@ def graders_table(board: Board) -> ReportTable:
     )
     notes = (
         f"Graders: {'; '.join(board.voices)}. Whoever left an answer ungraded is left out of it; "
-        "scores count in whole points. One model’s replies count once, however they are read.",
+        "scores count in whole points. One model’s replies count once, however they are read; so "
+        "does one text that several systems gave to a query.",
     )
     header = ("coefficient", "value", "answers", "graders", "why not")
     return ReportTable("graders", "Agreement of graders", header, rows, notes)

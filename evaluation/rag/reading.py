@@ -268,6 +268,28 @@ def _people(
     return found, silent
 
 
+def said_once(board: Board) -> list[list[float | None]]:
+    """Of each voice what it said of each text that answers a query, in one order: once, and the
+    last, however many systems gave it."""
+    answers = RagAnswer.objects.filter(source__in=board.systems, state=AnswerState.ANSWERED)
+    texts = {
+        (each.source_id, each.query_id): each.text.strip()
+        for each in answers.only("source_id", "query_id", "answers")
+    }
+    keys = [
+        (query, texts.get((source.pk, query), source.pk))
+        for source in board.systems
+        for query, *_ in board.queries
+    ]
+    every = dict.fromkeys(keys)
+    by_voice = (
+        {key: value for key, value in zip(keys, said.ravel().tolist(), strict=True)
+         if not np.isnan(value)}
+        for said in board.voices.values()
+    )  # fmt: skip
+    return [[said.get(key) for key in every] for said in by_voice]
+
+
 def _is_bare(values: Floats) -> bool:
     return bool(np.isnan(values).all())
 
