@@ -81,9 +81,9 @@ class Board:
         return not all(map(_is_bare, self.retrieved.values()))
 
     def baseline(self, kind: str) -> int | None:
-        """The row of a baseline."""
+        """The row of a baseline; of gold of several corpus versions the newest."""
         rows = [row for row, each in enumerate(self.systems) if each.kind == kind]
-        return rows[0] if rows else None
+        return rows[-1] if rows else None
 
     def best(self, outcome: str) -> float:
         """The most that an answer can have."""
@@ -164,7 +164,7 @@ def board_of(run: RagRun) -> Board:
     order = {each.pk: place for place, each in enumerate(runs)}
     newest: dict[tuple[object, ...], RagSource] = {}
     held_by: dict[tuple[object, ...], set[int]] = {}
-    rows = RagSource.objects.filter(run__in=runs).select_related("retrieval_run")
+    rows = RagSource.objects.filter(run__in=runs).select_related("retrieval_run", "corpus_version")
     for source in sorted(rows, key=lambda each: (order[each.run_id], each.pk)):
         newest.setdefault(source.system, source)
         held_by.setdefault(source.system, set()).add(source.run_id)
@@ -172,12 +172,16 @@ def board_of(run: RagRun) -> Board:
     systems = sorted(
         newest.values(), key=lambda each: (kinds.index(SourceKind(each.kind)), each.pk)
     )
+    held = [held_by[each.system] for each in systems]
+    for source in systems:  # as systems are named that rank a derived version
+        if source.kind == SourceKind.GOLD and source.corpus_version:
+            source.name += f", {source.corpus_version.name}"
     queries = _queries(run.benchmark, systems)
     places = {key: place for place, (key, _, _) in enumerate(queries)}
     domains = [domain for _, domain, _ in queries]
     changed = [place for place, name in enumerate(domains) if domains[place - 1 : place] != [name]]
     outcomes, graders, voices = _outcomes(run, runs, systems, places)
-    people, silent = _people(run, systems, places, [held_by[each.system] for each in systems])
+    people, silent = _people(run, systems, places, held)
     return Board(
         run=run,
         answered=answered,

@@ -85,6 +85,28 @@ def test_what_is_left_given_which_queries_can_be_answered(sheets) -> None:
     assert found["nDCG@10, given answerable"] == pytest.approx(expected, abs=1e-4)
 
 
+def test_of_gold_of_two_corpus_versions_the_newest_is_the_baseline_and_both_are_named(
+    sheets,
+) -> None:
+    sheets.system("bm25", G, scores(R, X))
+    answerable = [1, 1, 0, 1, 1, 0, 1, 0]
+    sheets.source("gold", "gold evidence", answerable)
+    tables = named(sheets, "accuracy")
+    alone = cells(tables["correlation"], "bm25", "after holes")["nDCG@10, given answerable"]
+    version = CorpusVersion.objects.create(
+        benchmark=sheets.benchmark, name="cleaned", state="ready", recipe={"kind": "cleaned"}
+    )
+    sheets.source("gold", "gold evidence", [0, 1, 1, 1, 0, 0, 1, 1], version=version)
+    tables = named(sheets, "accuracy")
+    names = [row[0].value for row in tables["generation"].rows]
+    assert names == ["gold evidence", "gold evidence, cleaned", "bm25"]
+    found = cells(tables["correlation"], "bm25", "after holes")["nDCG@10, given answerable"]
+    sheets.run.sources.filter(corpus_version=None, kind="gold").delete()
+    only = cells(named(sheets, "accuracy")["correlation"], "bm25", "after holes")
+    assert found == only["nDCG@10, given answerable"] != alone
+    assert "from gold evidence, cleaned is" in tables["correlation"].notes[1]
+
+
 def test_systems_that_retrieve_better_answer_better_and_ranks_shift(sheets) -> None:
     sheets.system("a", [1, 1, 1, 1, 0, 0, 0, 0], scores([1] * 6 + [0] * 2))
     sheets.system("b", [1, 1, 0, 0, 0, 0, 0, 0], scores([1] * 2 + [0] * 6))
