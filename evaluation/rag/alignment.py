@@ -51,7 +51,7 @@ def align_table(board: Board, outcome: str) -> ReportTable:
                 Cell(found.share, "coefficient"),
                 *(Cell(share, "coefficient") for share in parts),
                 Cell(sum(shares) / len(shares) if shares else None, "coefficient"),
-                Cell(int((~known).sum())),
+                Cell(int((board.asked[row] & ~known).sum())),
             )
         )  # fmt: skip
     header = (

@@ -183,7 +183,10 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
     others = [n for n in board.outcomes if n != outcome and not {n, outcome} <= alone]
     whole = {name: means_of(board, board.outcomes[name]) for name in others}
     drawn = _drawn(board, outcome)
-    low, high = (means_of(board, _filled(values, end)) for end in (0.0, board.best(outcome)))
+    left_out = board.asked & np.isnan(values)
+    low, high = (
+        means_of(board, np.where(left_out, end, values)) for end in (0.0, board.best(outcome))
+    )
     rows = []
     for row, source in enumerate(board.systems):
         kinds = ["coefficient" if board.best(name) == 1 else "number" for name in others]
@@ -191,7 +194,7 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
             (
                 text(source.name, _source_url(board, row)),
                 *drawn[row],
-                Cell(int(np.isnan(values[row]).sum())),
+                Cell(int(left_out[row].sum())),
                 Cell(_number(low[row]), kind),
                 Cell(_number(high[row]), kind),
                 *(Cell(_number(whole[o][row]), k) for o, k in zip(others, kinds, strict=True)),
@@ -206,8 +209,9 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
         *("nothing found", "failed", "passages without text"),
     )
     notes = (
-        "Means over domains, unweighted. What has no readable grade is left out and counted; "
-        "beside stand the means with all of it as 0 and as best.",
+        "Means over domains, unweighted; none where a system was not asked in one of them. What "
+        "has no readable grade is left out and counted; beside stand the means with all of it as 0 "
+        "and as best.",
         "Intervals: 2,000 draws of queries within each domain, paired for the gain over no "
         "retrieval, 95 %. p: two-sided randomisation test of that gain, each domain with the same "
         "weight.",
@@ -423,10 +427,6 @@ def _source_url(board: Board, row: int) -> str:
     source = board.systems[row]
     here = reverse("rag-run", args=[board.run.benchmark.slug, source.run_id])
     return f"{here}?source={source.pk}"
-
-
-def _filled(values: Floats, end: float) -> Floats:
-    return np.where(np.isnan(values), end, values)
 
 
 def _number(value: float) -> float | None:

@@ -76,6 +76,12 @@ class Board:
         return [list(part) for part in zip(*kept, strict=True)] or [[] for _ in tables]
 
     @property
+    def asked(self) -> Flags:
+        """Which queries each system was asked: a run may be of one domain."""
+        keys = [key for key, *_ in self.queries]
+        return np.array([np.isin(keys, each.sheet["queries"]) for each in self.systems])
+
+    @property
     def is_scored(self) -> bool:
         """Whether the leaderboard has scored any of the systems at this number of passages."""
         return not all(map(_is_bare, self.retrieved.values()))

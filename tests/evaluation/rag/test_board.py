@@ -5,7 +5,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from corpus.models import CleaningRun, CorpusVersion
+from corpus.models import CleaningRun, CorpusVersion, Domain, Query
 from evaluation.rag import alignment
 from evaluation.rag import board as boards
 from evaluation.rag.models import GradeRun, RagSource
@@ -164,6 +164,24 @@ def test_what_cannot_be_read_is_left_out_and_counted_with_both_bounds(sheets) ->
         0.375,
         0.625,
     )
+
+
+def test_what_a_run_of_one_domain_never_asked_is_not_left_out(sheets) -> None:
+    other = Domain.objects.create(benchmark=sheets.benchmark, name="other")
+    every = [*sheets.queries, Query.objects.create(domain=other, qid="z", text="Z?")]
+    part, sheets.queries = sheets.queries, every
+    sheets.system("bm25", [*G, 1], scores([*R, 1]))
+    sheets.queries = part
+    source = sheets.system("dense", G, scores(R))
+    grades = [1, 1, None, 1, 0, None, 0, 0]
+    sheets.graded("one", {source: grades, sheets.run.sources.first(): [*grades, None]})
+    tables = named(sheets, "together")
+    found = {name: cells(tables["generation"], name) for name in ("bm25", "dense")}
+    assert (found["bm25"]["left out"], found["bm25"]["left out as best"]) == (3, (5 / 8 + 1) / 2)
+    # No mean over domains of which it was asked one, and none with 0 in its place.
+    assert (found["dense"]["left out"], found["dense"]["left out as 0"]) == (2, None)
+    assert cells(tables["align"], "dense", "after holes")["left out"] == 2
+    assert cells(tables["align"], "bm25", "after holes")["left out"] == 3
 
 
 def test_one_models_replies_read_twice_are_one_voice(sheets) -> None:
