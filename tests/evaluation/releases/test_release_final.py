@@ -293,6 +293,10 @@ def test_a_small_clean_run_does_not_answer_for_a_large_one_that_nobody_audited(s
     audit_of(small, 10)
     # A bound of its own of 1 - .05^(1/10).
     assert audit_bound(sound.benchmark).bound == pytest.approx(0.258866, abs=1e-6)
+    # People's labels take the places of what they judged; the run's were as good as before.
+    for debate in small.debates.all():
+        label(debate.query, debate.passage, 0, Source.HUMAN)
+    assert audit_bound(sound.benchmark).bound == pytest.approx(0.258866, abs=1e-6)
     large = labelled(sound, 40)
     left = audit_bound(sound.benchmark)
     assert left.unaudited == [large.name]
