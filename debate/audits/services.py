@@ -13,7 +13,7 @@ from annotate.models import CaseKind, CaseStatus, EscalationCase, SupportLabel, 
 from annotate.plans.services import as_shown
 from annotate.voting.cases import open_case
 from corpus.judgments.services import lock_queries
-from corpus.models import Benchmark, Judgment, Source
+from corpus.models import Benchmark, Judgment, Source, Status
 from debate.escalation import ORIGIN, asked_of
 from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatus, RunKind
 from debate.runs.figures import pairs_url
@@ -124,17 +124,51 @@ def audited(run: DebateRun) -> list[Audited]:
     return [_audited(sample) for sample in run.audits.all()]
 
 
-def audit_bound(benchmark: Benchmark) -> tuple[Proportion, float]:
-    """What people found wrong in all audits of runs whose labels count, and the exact one-sided
-    95 % bound on it; draws by error are left out. The bound is 1 where nothing is decided."""
-    samples = AuditSample.objects.filter(run__benchmark=benchmark, by_error=False)
-    known = [
-        _audited(each).wrong
-        for each in samples.select_related("run").order_by("pk")
-        if not each.run.is_provisional
-    ]
-    hits, n = sum(each.hits for each in known), sum(each.n for each in known)
-    return proportion(hits, n, exact=True), upper_bound(hits, n)
+@dataclass(frozen=True)
+class LeftOpen:
+    """What blind audits leave open of the labels of a benchmark's runs.
+
+    `wrong` is of all pairs that are decided; `bound` the one-sided 95 % upper bound on the share
+    of wrong labels; `unaudited` names the runs of which people decided nothing.
+    """
+
+    wrong: Proportion
+    bound: float
+    unaudited: list[str]
+
+
+def audit_bound(benchmark: Benchmark) -> LeftOpen:
+    """The bound over all runs whose labels count: the sum over runs of their share of the labels
+    times their own exact bound, 1 where people decided nothing of a run or there is none.
+
+    With R audited runs each bound holds at 1 - .05 / R, so that at 95 % all hold together
+    (Bonferroni). Draws by error are left out.
+    """
+    hits, n, shares, unaudited = 0, 0, list[tuple[int, int, int]](), list[str]()
+    for run in benchmark.debate_runs.order_by("pk"):
+        if run.is_provisional or not (size := _counted(run)):
+            continue
+        known = [each.wrong for each in audited(run) if not each.sample.by_error]
+        share = size, sum(each.hits for each in known), sum(each.n for each in known)
+        shares.append(share)
+        hits, n = hits + share[1], n + share[2]
+        if not share[2]:
+            unaudited.append(run.name)
+    confidence = 1 - 0.05 / max(1, len(shares) - len(unaudited))
+    open_labels = sum(
+        size * upper_bound(wrong, of, confidence=confidence) for size, wrong, of in shares
+    )
+    bound = open_labels / sum(size for size, *_ in shares) if shares else 1.0
+    return LeftOpen(proportion(hits, n, exact=True), bound, unaudited)
+
+
+def _counted(run: DebateRun) -> int:
+    """How many of the labels that audits are of stand, or stood until people decided them here:
+    the bound is on labels as the models gave them."""
+    stands = Q(judgment__status=Status.STANDING) | Q(support__status=Status.STANDING)
+    labels = run.debates.filter(status=audited_status(run))
+    drawn = AuditItem.objects.filter(sample__run=run, case__status=CaseStatus.CLOSED)
+    return labels.filter(stands | Q(pk__in=drawn.values("debate"))).count()
 
 
 def audit_sheet(run: DebateRun) -> ReportTable:

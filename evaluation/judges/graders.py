@@ -1,6 +1,6 @@
 """Cards of who judges generated answers: graders of them, and judges of what they cite."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import combinations
 from typing import Any, Final, TypeVar
@@ -26,7 +26,7 @@ _STRINGS: Final = "exact strings"
 # Fully, partly, not.
 _SUPPORT: Final = (0.0, 1.0, 2.0)
 _RunT = TypeVar("_RunT", bound=JudgingRun)
-_Values = dict[Hashable, object]
+_Values = dict[Any, object]
 
 
 def grader_cards(benchmark: Benchmark) -> list[Card]:
@@ -95,43 +95,43 @@ def _grader_card(runs: Sequence[GradeRun]) -> Card:
     )
 
 
-def _last_grades(runs: Sequence[GradeRun]) -> list[Grade]:
-    """What a grader said last of each answer: an answer that was graded again is one item."""
+def _last_grades(runs: Sequence[GradeRun]) -> dict[tuple[int, str], Grade]:
+    """What a grader said last of each text that answers a query: however many systems gave it, and
+    however often it was graded, it is one item."""
     rows = Grade.objects.filter(run__in=runs, state=GradeState.GRADED).defer("said", "error")
     rows = rows.select_related("answer").order_by("run_id", "pk")
-    return list({grade.answer_id: grade for grade in rows}.values())
+    return {(each.answer.query_id, each.answer.text.strip()): each for each in rows}
 
 
-def _seen_by_people(newest: GradeRun, grades: Iterable[Grade]) -> list[Seen]:
+def _seen_by_people(newest: GradeRun, grades: Mapping[tuple[int, str], Grade]) -> list[Seen]:
     """Grades beside what people said of the same words; what says nothing is wrong by rule."""
     said = said_by_people(newest.benchmark, newest.rag_run.harness)
     seen_before = _seen_generated(newest) if said else set()
     return [
         Seen(
-            (grade.answer_id, person),
-            grade.answer.query_id,
+            (query, text, person),
+            query,
             min(max(round(grade.value or 0.0), 0.0), POINTS[-1]),
             mark,
             len(text),
-            grade.answer.query_id not in seen_before,
+            query not in seen_before,
         )
-        for grade in grades
+        for (query, text), grade in grades.items()
         if grade.answer.is_informed
-        for text in [grade.answer.text.strip()]
-        for person, mark in said.get((grade.answer.query_id, text), {}).items()
+        for person, mark in said.get((query, text), {}).items()
     ]
 
 
-def _seen_as_strings(grades: Iterable[Grade]) -> list[Seen]:
+def _seen_as_strings(grades: Mapping[tuple[int, str], Grade]) -> list[Seen]:
     return [
         Seen(
-            (grade.answer_id,),
-            grade.answer.query_id,
+            key,
+            key[0],
             grade.value or 0.0,
             float(grade.answer.accuracy),
             sum(map(len, grade.answer.answers)),
         )
-        for grade in grades
+        for key, grade in grades.items()
         if grade.answer.accuracy is not None
     ]
 
@@ -177,15 +177,14 @@ def _asked_again(runs: Sequence[_RunT], values: Callable[[_RunT], _Values]) -> P
 
 def _grade_values(run: GradeRun) -> _Values:
     """Grades that were asked for: what says nothing has none of these."""
-    rows = run.grades.filter(state=GradeState.GRADED, answer__is_informed=True)
-    return dict(rows.values_list("answer", "value"))
+    grades = _last_grades([run]).items()
+    return {key: each.value for key, each in grades if each.answer.is_informed}
 
 
 def _ordered_values(run: GradeRun) -> _Values:
     """The same of answers that were held against several true ones."""
-    several = run.rag_run.answers.filter(query__in=with_order(run.rag_run))
-    keys = set(several.values_list("pk", flat=True))
-    return {key: value for key, value in _grade_values(run).items() if key in keys}
+    several = with_order(run.rag_run)
+    return {key: value for key, value in _grade_values(run).items() if key[0] in several}
 
 
 def _citation_card(runs: Sequence[SupportRun]) -> Card:

@@ -51,7 +51,7 @@ def align_table(board: Board, outcome: str) -> ReportTable:
                 Cell(found.share, "coefficient"),
                 *(Cell(share, "coefficient") for share in parts),
                 Cell(sum(shares) / len(shares) if shares else None, "coefficient"),
-                Cell(int((~known).sum())),
+                Cell(int((board.asked[row] & ~known).sum())),
             )
         )  # fmt: skip
     header = (
@@ -88,7 +88,8 @@ def correlation_table(board: Board, outcome: str) -> ReportTable:
     notes = (
         "Pearson's correlation over queries; where the outcome is right or wrong, that is the "
         "point-biserial one. Undefined where one of both never varies.",
-        "Given answerable: what the generator makes of the query from gold evidence is taken out "
+        "Given answerable: what the generator makes of the query from "
+        f"{'gold evidence' if gold is None else board.systems[gold].name} is taken out "
         "(partial correlation).",
     )
     header = ("system", "gold", *heads, "queries")
