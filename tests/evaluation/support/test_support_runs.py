@@ -27,7 +27,7 @@ from tests.llm.stub import status
 from tests.services.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-FULL = json.dumps({"reason": "So.", "verdict": "full", "span": "Moths roll"})
+FULL = json.dumps({"reason": "So.", "verdict": "full", "span": "Moths roll their"})
 NONE = json.dumps({"reason": "No.", "verdict": "none", "span": ""})
 
 
