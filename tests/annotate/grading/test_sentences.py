@@ -44,8 +44,8 @@ def draw(room: Room, *texts: str, machines: Any = SAID, passage: Any = None, **o
 
 
 def judge(room: Room, person, verdict: int, item: SentenceItem | None = None, **more: Any):
-    given = {"span": (0, 16)} if verdict == 2 else {}
     item = item or SentenceItem.objects.get()
+    given = {"span": (0, len(item.passage.text or ""))} if verdict == 2 else {}
     return judge_sentence(item=item, access=room.access(person), verdict=verdict, **given | more)
 
 
