@@ -9,8 +9,10 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 from django.urls import reverse
 
-from annotate.models import AnswerGrade, SentenceGrade
-from corpus.models import Benchmark
+from annotate.models import AnswerGrade, SentenceGrade, SpotCheck, SupportLabel, Vote
+from corpus.models import Benchmark, Judgment, Source
+from debate.models import Debate
+from evaluation.agents.models import AnswerVerdict, VerdictState
 from evaluation.judges.card import BINARY, POINTS, Card, Measure, Seen, changed
 from evaluation.judges.exchange import LEADERBOARD, NUGGETS, QRELS
 from evaluation.rag.grading import with_order
@@ -45,16 +47,37 @@ def citation_cards(benchmark: Benchmark) -> list[Card]:
     return list(map(_citation_card, _grouped(keys)))
 
 
-def queries_in(*rows: tuple[QuerySet[Any], str]) -> set[int]:
-    """The queries that stand in such columns."""
-    return {key for some, name in rows for key in
-            some.order_by().values_list(name, flat=True).distinct()}  # fmt: skip
+# What people and models say of a query, by kind: where its query stands, and when it was said.
+# Answers that nobody judged yet say nothing of how they are to be judged.
+_SAID: Final[Sequence[tuple[QuerySet[Any], str, str]]] = (
+    (Judgment.objects.exclude(source=Source.ORIGINAL), "query", "created_at"),
+    (SupportLabel.objects.all(), "aspect__query", "created_at"),
+    (Vote.objects.all(), "case__query", "created_at"),
+    (SpotCheck.objects.all(), "item__case__query", "created_at"),
+    (AnswerGrade.objects.all(), "answer__query", "created_at"),
+    (SentenceGrade.objects.all(), "item__query", "created_at"),
+    (Debate.objects.all(), "query", "run__created_at"),
+    (AnswerVerdict.objects.exclude(state=VerdictState.WAITING), "query", "run__created_at"),
+    (Grade.objects.exclude(state=GradeState.WAITING), "answer__query", "run__created_at"),
+    (
+        SupportVerdict.objects.exclude(state=SupportState.WAITING),
+        "claim__answer__query",
+        "run__created_at",
+    ),
+)
 
 
-def graded_before(benchmark: Benchmark, first: datetime) -> tuple[QuerySet[Any], str]:
-    """What people had scored of answers by then, as `queries_in` takes it."""
-    grades = AnswerGrade.objects.filter(answer__sample__benchmark=benchmark, created_at__lt=first)
-    return grades, "answer__query"
+def seen_before(benchmark: Benchmark, first: datetime) -> set[int]:
+    """Queries of which anybody, people or models, had labelled, graded, debated or judged anything
+    here by then, of whatever kind; the original gold is left out."""
+    return {
+        key
+        for rows, query, at in _SAID
+        for key in rows.filter(**{f"{query}__domain__benchmark": benchmark, f"{at}__lt": first})
+        .order_by()
+        .values_list(query, flat=True)
+        .distinct()
+    }
 
 
 def _grouped(rows: Iterable[tuple[Hashable, _RunT]]) -> list[list[_RunT]]:
@@ -106,7 +129,8 @@ def _last_grades(runs: Sequence[GradeRun]) -> dict[tuple[int, str], Grade]:
 def _seen_by_people(newest: GradeRun, grades: Mapping[tuple[int, str], Grade]) -> list[Seen]:
     """Grades beside what people said of the same words; what says nothing is wrong by rule."""
     said = said_by_people(newest.benchmark, newest.rag_run.harness)
-    seen_before = _seen_generated(newest) if said else set()
+    first = _first_used(newest, newest.benchmark.grade_runs.all())
+    seen = seen_before(newest.benchmark, first) if said else set()
     return [
         Seen(
             (query, text, person),
@@ -114,7 +138,7 @@ def _seen_by_people(newest: GradeRun, grades: Mapping[tuple[int, str], Grade]) -
             min(max(round(grade.value or 0.0), 0.0), POINTS[-1]),
             mark,
             len(text),
-            query not in seen_before,
+            query not in seen,
         )
         for (query, text), grade in grades.items()
         if grade.answer.is_informed
@@ -134,13 +158,6 @@ def _seen_as_strings(grades: Mapping[tuple[int, str], Grade]) -> list[Seen]:
         for key, grade in grades.items()
         if grade.answer.accuracy is not None
     ]
-
-
-def _seen_generated(newest: GradeRun) -> set[int]:
-    """Queries whose generated answers somebody had graded when this prompt was first used."""
-    first = _first_used(newest, newest.benchmark.grade_runs.all())
-    grades = Grade.objects.filter(run__benchmark=newest.benchmark, run__created_at__lt=first)
-    return queries_in((grades, "answer__query"), graded_before(newest.benchmark, first))
 
 
 def _first_used(newest: JudgingRun, runs: Iterable[JudgingRun]) -> datetime:
@@ -223,7 +240,8 @@ def _seen_citations(newest: SupportRun, verdicts: QuerySet[SupportVerdict]) -> l
         "item__origin", "grader", "first"
     ):
         people.setdefault(claim_of(origin), []).append((person, first or 0))
-    before = _seen_support(newest) if people else set()
+    first_used = _first_used(newest, newest.benchmark.support_runs.all())
+    before = seen_before(newest.benchmark, first_used) if people else set()
     rows = verdicts.filter(state=SupportState.JUDGED, claim__in=list(people))
     columns = ("claim", "claim__answer__query", "value", "length")
     rows = rows.annotate(length=Length("claim__passage__text")).order_by("run", "pk")
@@ -233,18 +251,6 @@ def _seen_citations(newest: SupportRun, verdicts: QuerySet[SupportVerdict]) -> l
         for claim, query, value, length in last.values()
         for person, first in people[claim]
     ]
-
-
-def _seen_support(newest: SupportRun) -> set[int]:
-    """Queries of whose citations somebody had judged one when this prompt was first used."""
-    first = _first_used(newest, newest.benchmark.support_runs.all())
-    verdicts = SupportVerdict.objects.filter(
-        run__benchmark=newest.benchmark, run__created_at__lt=first
-    )
-    grades = SentenceGrade.objects.filter(
-        item__sample__benchmark=newest.benchmark, created_at__lt=first
-    )
-    return queries_in((verdicts, "claim__answer__query"), (grades, "item__query"))
 
 
 def _support_values(run: SupportRun) -> _Values:

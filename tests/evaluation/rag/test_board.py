@@ -11,6 +11,7 @@ from evaluation.rag import board as boards
 from evaluation.rag.models import GradeRun, RagSource
 from evaluation.rag.reading import board_of, generators
 from kit.lists.report_tables import ReportTable
+from kit.stats.proportions import wilson
 from tests.evaluation.rag.boards import Sheets
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +51,12 @@ def test_rag_align_with_its_four_cells_before_and_after(sheets) -> None:
     # q4 misses and is right.
     found = cells(tables["align"], "bm25", "after holes")
     counts = [found[words] for words in alignment.CELLS.values()]
-    assert (counts, found["RAGAlign@10"]) == ([3, 1, 1, 3], 0.75)
+    assert (counts, found["RAGAlign@10"], found["queries"]) == ([3, 1, 1, 3], 0.75, 8)
+    (row,) = [
+        r for r in tables["align"].rows if [c.value for c in r[:2]] == ["bm25", "after holes"]
+    ]
+    share = row[tables["align"].header.index("RAGAlign@10")]
+    assert (share.low, share.high) == pytest.approx((wilson(6, 8).low, wilson(6, 8).high))
     # Without a hit anywhere only the wrong answers agree: 4 of 8.
     found = cells(tables["align"], "bm25", "before holes")
     assert [found[words] for words in alignment.CELLS.values()] == [0, 0, 4, 4]
@@ -58,6 +64,7 @@ def test_rag_align_with_its_four_cells_before_and_after(sheets) -> None:
     # (.75 - .20) / .337004 * sqrt(4 * 4 / (8 * 7)) = .872357
     found = cells(tables["correlation"], "bm25", "after holes")
     assert found["nDCG@10"] == pytest.approx(0.872357, abs=1e-6)
+    assert found["nDCG@10: queries"] == 8
     found = cells(tables["correlation"], "bm25", "before holes")
     assert found["nDCG@10"] is None  # s = 0
     row = board_of(sheets.run).systems.index(source)
