@@ -16,7 +16,7 @@ from debate.runs.forecast import forecast_plan
 from debate.runs.planning import Plan, plan_run, start_planned
 from evaluation.chain.here import Here, Kind, Lines, Settings
 from evaluation.chain.source import annotated
-from evaluation.holes.next_labels import open_proposals, pool_next
+from evaluation.holes.next_labels import checked_name, open_proposals, pool_next
 from evaluation.holes.tables import all_growth, aspect_tables
 from evaluation.scores import sheets
 from kit.errors import Refused
@@ -66,6 +66,8 @@ def _run_of(preset: str) -> dict[str, Any]:
 
     def begin(here: Here, settings: Settings) -> Sequence[TrackedRun]:
         plan = _planned(here, settings, preset or settings.get("preset", ""))
+        if plan and settings.get("adopt") and plan.config.is_trial and plan.pool.of_aspects:
+            raise Refused("Labels of a trial over aspects are not adopted: leave out adopt.")
         return [start_planned(plan=plan, actor=here.actor)] if plan else ()
 
     def forecast(here: Here, settings: Settings) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def _verdicts(here: Here, runs: Sequence[Any]) -> Lines:
     named = ["query__domain__name", "query__qid", "passage__pid"]
     named += ["aspect__k"] * bool(runs and runs[0].pool.of_aspects)
     rows = Debate.objects.filter(run__in=[run.pk for run in runs])
-    return rows.order_by(*named[1:], "pk").values_list(*named, "status", "label").iterator()
+    return rows.order_by(*named, "pk").values_list(*named, "status", "label").iterator()
 
 
 def _cases(here: Here) -> QuerySet[EscalationCase]:
@@ -121,6 +123,12 @@ def _people_wait(here: Here, settings: Settings) -> str:
 def _decided(here: Here, runs: Sequence[Any]) -> Lines:
     named = ("query__domain__name", "query__qid", "passage__pid", "aspect__k", "label")
     return _cases(here).order_by(*named, "pk").values_list(*named).iterator()
+
+
+def _named(here: Here, settings: Settings) -> Sequence[TrackedRun]:
+    if settings.get("next"):
+        checked_name(here.benchmark, settings.get("name", ""))
+    return ()
 
 
 def _next(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, Any]:
@@ -166,7 +174,7 @@ LABELLING = {
     "filter": Kind(leave=_filtered, lines=_pairs, **_run_of("filter")),
     "debate": Kind(leave=_debated, lines=_verdicts, **_run_of("")),
     "people": Kind(lines=_decided, waits=_people_wait),
-    "holes": Kind(leave=_next, lines=_missing),
+    "holes": Kind(_named, _next, _missing),
     "aspects": Kind(lines=_annotated, waits=_queries_wait(HANDED_IN, "submitted")),
     "review": Kind(
         lines=_annotated,

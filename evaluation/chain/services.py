@@ -113,7 +113,7 @@ def begin_again(*, run: Chain, actor: User | None) -> None:
         runs = step.runs()
         if any(not each.is_over and each.status != RunStatus.PAUSED for each in runs):
             raise Refused("Its runs still work. Cancel them on their page first.")
-        if step.state == StepState.MEASURING or not problem_of(runs):
+        if not went_wrong(run, step):
             raise Refused("Nothing went wrong with this step: the chain goes on with it by itself.")
         step.spent_usd += sum(map(_spent, runs), Decimal(0))
         _keep(
@@ -128,6 +128,12 @@ def begin_again(*, run: Chain, actor: User | None) -> None:
         run.move(RunStatus.QUEUED, sources=(RunStatus.FAILED, RunStatus.PAUSED))
         Chain.objects.filter(pk=run.pk).update(look_at=None)
         wake(run)
+
+
+def went_wrong(run: Chain, step: ChainStep) -> bool:
+    """Whether the runs of a step cannot go on, or the chain was refused what they came to."""
+    is_refused = step.state == StepState.RUNNING and run.status == RunStatus.FAILED
+    return is_refused or (step.state != StepState.MEASURING and problem_of(step.runs()) != "")
 
 
 def set_chain_budget(*, run: Chain, usd: Decimal | None, actor: User | None) -> None:

@@ -19,7 +19,6 @@ from evaluation.chain import services as verbs
 from evaluation.chain.effects import effect_chart, effect_table
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import DEFAULT, SPECS
-from evaluation.chain.steps import problem_of
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
@@ -111,7 +110,7 @@ def chain(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "sheet": effect_table(steps),
         "chart": effect_chart(steps),
         "spent_usd": sum(each.spent_usd for each in steps),
-        "may_begin_again": present is not None and problem_of(present.runs()),
+        "may_begin_again": present is not None and verbs.went_wrong(run, present),
         "budget_url": reverse("chain-budget", args=[slug, pk]),
         "budget_form": BudgetForm(initial={"budget_usd": run.budget_usd}),
         "sets_budget": access.is_admin and run.status not in (RunStatus.DONE, RunStatus.CANCELLED),

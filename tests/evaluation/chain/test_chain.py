@@ -1,6 +1,7 @@
 """A chain from noisy pages to a release, with people in it, driven as `manage.py chain` does."""
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from io import StringIO
@@ -17,6 +18,7 @@ from annotate.models import (
     Aspect,
     Assignment,
     EscalationCase,
+    ReferenceAnswer,
     Review,
     ReviewPoint,
     VotingPlan,
@@ -35,6 +37,8 @@ from corpus.models import (
     ExpansionRun,
     Judgment,
     Passage,
+    Pool,
+    PoolEntry,
     Query,
     RerankRun,
     RetrievalRun,
@@ -300,6 +304,39 @@ def test_step_that_cannot_begin_fails_the_chain_and_goes_on_when_resumed(benchma
     assert chain.steps.get().state == StepState.RUNNING
 
 
+def test_what_could_not_be_left_is_refused_before_it_is_paid(benchmark) -> None:
+    version = CorpusVersion.objects.current(benchmark)
+    pool = Pool.objects.create(
+        benchmark=benchmark, name="mine", of_aspects=True, corpus_version_id=version.key
+    )
+    aspect = Aspect.objects.filter(query__domain__benchmark=benchmark)[0]
+    passage = aspect.query.domain.passages.all()[0]
+    PoolEntry.objects.create(pool=pool, query=aspect.query, passage=passage, aspect=aspect.k)
+    here = Here(benchmark, None, {"pool": pool.pk})
+    adopting = {"preset": "dream", "adopt": True, "settings": {"trial": True}}
+    with endpoints.practice_if_unconfigured("agents"):
+        with pytest.raises(Refused, match="leave out adopt"):
+            KINDS["debate"].begin(here, adopting)
+        assert KINDS["debate"].begin(here, adopting | {"adopt": False})
+    chain = drive(start(benchmark, 'do = "holes"\nnext = 2\nname = "mine"'))
+    assert "There is a pool named 'mine' already" in chain.error
+    assert chain.steps.get().state == StepState.WAITING
+
+
+def test_a_step_that_was_refused_what_it_came_to_can_begin_again(benchmark, monkeypatch) -> None:
+    def refuse(*given: Any) -> dict[str, Any]:
+        raise Refused("It came to nothing.")
+
+    kind = KINDS["aspects"]
+    monkeypatch.setitem(KINDS, "aspects", replace(kind, leave=refuse))
+    chain = drive(start(benchmark, 'do = "aspects"\nshare = 0.0'))
+    assert (chain.status, chain.error) == ("failed", "It came to nothing.")
+    monkeypatch.setitem(KINDS, "aspects", kind)
+    verbs.begin_again(run=chain, actor=None)
+    assert chain.steps.get().state == StepState.WAITING
+    assert drive(chain).status in ("done", "queued")
+
+
 def test_chain_whose_plan_cannot_be_carried_out_can_be_given_up(benchmark) -> None:
     chain = drive(start(benchmark, 'do = "pool"\ndepth = 3'))
     assert chain.status == "failed"
@@ -458,6 +495,15 @@ def test_a_chain_begins_with_a_digest_of_what_is_there(benchmark) -> None:
     other = query.domain.passages.exclude(judgments__query=query)[0]
     make_gold(query, other)
     assert changed()
+    ann = User.objects.create(username="ann")
+    written = ReferenceAnswer.objects.create(
+        query=query, author="person", version=1, text="So.", created_by=ann
+    )
+    assert not changed()  # nobody reads it before it is published
+    ReferenceAnswer.objects.filter(pk=written.pk).update(is_chosen=True)
+    assert changed()
+    benchmark.query_sources.create(name="other words", digest="0" * 64)
+    assert changed()
 
 
 def test_what_reviewers_said_is_part_of_what_a_review_made(benchmark) -> None:
@@ -581,6 +627,25 @@ def test_the_same_runs_stand_before_and_after_a_step_and_what_it_adds_beside_the
     # Nothing fell, so the picture shows no fall.
     assert "nDCG@10: 0.200" not in str(effect_chart(steps))
     assert "nDCG@10, machine gold" not in table.header
+
+
+def test_another_judge_or_grader_begins_its_measure_anew() -> None:
+    def of(completeness: float, aligned: float) -> dict[str, Any]:
+        own = {"nDCG@10": 0.5, "RAGAlign": aligned}
+        return {"by_run": {"words": own, "agent": {"completeness": completeness}}}
+
+    steps = stepped(
+        ("judge", of(4.0, 0.5), "1"),
+        ("people", of(4.5, 0.6), "0"),
+        ("judge", of(2.0, 0.6), "1"),
+        ("grade", of(2.0, 0.9), "1"),
+    )
+    near = pytest.approx
+    assert [dict(each.changes) for each in effects(steps)][1:] == [
+        {"nDCG@10": 0.0, "completeness": near(0.5), "RAGAlign": near(0.1)},
+        {"nDCG@10": 0.0, "RAGAlign": 0.0},
+        {"nDCG@10": 0.0, "completeness": 0.0},
+    ]
 
 
 def test_a_chain_measures_runs_from_before_it_and_machine_gold(benchmark, tmp_path) -> None:
