@@ -1,8 +1,7 @@
 """Verbs of a chain: starting it, and taking it as far as it goes now."""
 
-import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,6 +22,7 @@ from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import PlannedStep, read_plan
 from evaluation.chain.source import source
 from evaluation.chain.steps import KINDS, problem_of
+from evaluation.exporters.chain import digest, input_digest
 from evaluation.pipelines.models import PipelineRun
 from evaluation.pipelines.services import child_of
 from evaluation.pipelines.services import spent as spent_by_pipeline
@@ -190,6 +190,9 @@ def _begin(chain: Chain, step: ChainStep) -> str:
     here, kind = here_at(step), KINDS[step.do]
     told = forecast_of(step.do, here, step.settings)
     begun_with = _source(chain, step, here)
+    # A release tells of the step that makes it, too.
+    step.started_at = timezone.now()
+    step.input_sha256 = _input_of(step, {**here.left, **begun_with})
     with transaction.atomic():
         chain.hold()  # nobody begins a step of a chain that was stopped meanwhile
         works = [[each._meta.label, each.pk] for each in kind.begin(here, step.settings)]
@@ -199,8 +202,8 @@ def _begin(chain: Chain, step: ChainStep) -> str:
             works=works,
             outcome=step.outcome | begun_with,
             forecast=told,
-            started_at=timezone.now(),
-            input_sha256=_input_of(step, {**here.left, **begun_with}),
+            started_at=step.started_at,
+            input_sha256=step.input_sha256,
         )
     return ""
 
@@ -271,7 +274,7 @@ def here_at(step: ChainStep, *, with_own: bool = False) -> Here:
         actor=chain.created_by,
         left=left,
         budget=_budget(chain, step),
-        records=lambda: [_origin(chain, left), *map(record_of, before)] if before else [],
+        records=lambda: [_origin(chain, left), *map(record_of, [*before, step])] if before else [],
     )
 
 
@@ -319,15 +322,6 @@ def record_of(step: ChainStep) -> dict[str, Any]:
     }
 
 
-def digest(lines: Iterable[Sequence[object]]) -> str:
-    """SHA-256 of lines as JSON, one after the other."""
-    found = hashlib.sha256()
-    for line in lines:
-        found.update(json.dumps(list(line), ensure_ascii=False, sort_keys=True).encode())
-        found.update(b"\n")
-    return found.hexdigest()
-
-
 def _source(chain: Chain, step: ChainStep, here: Here) -> dict[str, Any]:
     """What the first step leaves before it has made anything: the hash of what was there."""
     if step.number > 1:
@@ -339,7 +333,7 @@ def _source(chain: Chain, step: ChainStep, here: Here) -> dict[str, Any]:
 def _input_of(step: ChainStep, left: Mapping[str, Any]) -> str:
     before = step.chain.steps.filter(number__lt=step.number)
     outputs = [left.get(SOURCE, ""), *before.values_list("output_sha256", flat=True)]
-    return digest([[step.do, step.settings, outputs]])
+    return input_digest(step.do, step.settings, outputs)
 
 
 def _budget(chain: Chain, step: ChainStep) -> Decimal | None:

@@ -50,6 +50,7 @@ from evaluation.chain.effects import effect_chart, effect_table, effects
 from evaluation.chain.here import Here
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.steps import KINDS
+from evaluation.exporters.chain import digest
 from evaluation.models import Release
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.sheets import carry_out, request_sheet
@@ -213,7 +214,7 @@ def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path)
     assert {step.do for step in steps if step.forecast.get("calls")} == asking
     assert {len(each) for each in outputs} == {64}
     source = steps[0].outcome["source_sha256"]
-    last = verbs.digest([["release", steps[-1].settings, [source, *outputs[:-1]]]])
+    last = digest([["release", steps[-1].settings, [source, *outputs[:-1]]]])
     assert steps[-1].input_sha256 == last
 
     release = Release.objects.get(version="0.3.0")
@@ -221,7 +222,8 @@ def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path)
     assert release.corpus_version_id == version.pk
     assert verify(folder, checksums=True).differences == []
     found = json.loads((folder / "prov.json").read_text())
-    assert len(found["activity"]) == len(steps) - 1
+    assert len(found["activity"]) == len(steps)
+    assert found["activity"]["assay:step-12"]["assay:input_sha256"] == last
     assert found["activity"]["assay:step-4"]["prov:label"] == "debate"
     assert found["entity"]["assay:output-4"]["assay:sha256"] == outputs[3]
     assert {"prov:activity": "assay:step-4", "prov:entity": "assay:output-3"} in found[
@@ -508,7 +510,7 @@ def test_a_chain_begins_with_a_digest_of_what_is_there(benchmark) -> None:
 
 def test_what_reviewers_said_is_part_of_what_a_review_made(benchmark) -> None:
     def made() -> str:
-        return verbs.digest(KINDS["review"].lines(Here(benchmark, None), ()))
+        return digest(KINDS["review"].lines(Here(benchmark, None), ()))
 
     query = Query.objects.in_benchmark(benchmark)[0]
     aspect, gold = query.aspects.all()[0], query.gold_passages.all()[0]
