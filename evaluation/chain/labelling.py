@@ -6,16 +6,18 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotate.assignments.models import HANDED_IN
-from annotate.models import Assignment, CaseStatus, EscalationCase, WorkState
+from annotate.models import Assignment, CaseStatus, EscalationCase, VotingPlan, WorkState
 from corpus.models import Query
 from corpus.pools.builds import start_build
 from debate.adoption.services import adopt_run
 from debate.filters.services import filter_report, keep_pairs
-from debate.models import Debate
+from debate.models import Debate, DebateRun
 from debate.runs.forecast import forecast_plan
 from debate.runs.planning import Plan, plan_run, start_planned
+from evaluation.chain.effects import CURRENCY, PEOPLE
 from evaluation.chain.here import Here, Kind, Lines, Settings
 from evaluation.chain.source import annotated
+from evaluation.experiments.services import paid_to_people, people
 from evaluation.holes.next_labels import checked_name, open_proposals, pool_next
 from evaluation.holes.tables import all_growth, aspect_tables
 from evaluation.scores import sheets
@@ -129,6 +131,18 @@ def _named(here: Here, settings: Settings) -> Sequence[TrackedRun]:
     if settings.get("next"):
         checked_name(here.benchmark, settings.get("name", ""))
     return ()
+
+
+def cost_of_people(here: Here) -> dict[str, Any]:
+    """What the timed votes on the cases of the latest debate cost by the voting plan, and in which
+    currency; nothing where it states no pay."""
+    run = DebateRun.objects.filter(pk=here.left.get("debate") or 0).first()
+    plan = VotingPlan.objects.current(here.benchmark)
+    if run is None:
+        return {}
+    *_, seconds = people(run, set(run.debates.values_list("pk", flat=True)))
+    paid = paid_to_people(seconds, plan)
+    return {} if paid is None else {PEOPLE: paid, CURRENCY: plan.currency}
 
 
 def _next(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from corpus.models import Benchmark
 from evaluation.background import failures_in_row
 from evaluation.chain.effects import BY_RUN, measured, measured_before, metric_asked
 from evaluation.chain.here import Here
+from evaluation.chain.labelling import cost_of_people
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import PlannedStep, read_plan
 from evaluation.chain.source import source
@@ -128,6 +129,39 @@ def begin_again(*, run: Chain, actor: User | None) -> None:
         run.move(RunStatus.QUEUED, sources=(RunStatus.FAILED, RunStatus.PAUSED))
         Chain.objects.filter(pk=run.pk).update(look_at=None)
         wake(run)
+
+
+def change_plan(*, run: Chain, plan: str, actor: User | None) -> None:
+    """Have the steps that have not begun be those of another plan; the event keeps the old one.
+
+    Raises Refused where a step that has begun would change, or one that has cost anything would do
+    something else, and for a chain that is over or that a worker has.
+    """
+    planned = [replace(each, settings=_plain(each.settings)) for each in read_plan(plan)]
+    with transaction.atomic():
+        chain = Chain.objects.select_for_update().get(pk=run.pk)  # nobody claims it meanwhile
+        if chain.status in (RunStatus.DONE, RunStatus.CANCELLED):
+            raise Refused("This chain is over already.")
+        if chain.status == RunStatus.RUNNING:
+            raise Refused("A worker has this chain at the moment. Pause it first.")
+        for step in chain.steps.all():
+            new = planned[step.number - 1] if step.number <= len(planned) else None
+            if step.state != StepState.WAITING:
+                old = PlannedStep(step.do, step.settings, step.budget_usd)
+                if new != old:
+                    raise Refused(f"Step {step.number} has begun: it stays as it is.", field="plan")
+            elif step.spent_usd and (new is None or new.do != step.do):
+                words = f"Step {step.number} has cost something: it goes on doing the same."
+                raise Refused(words, field="plan")
+        chain.steps.filter(number__gt=len(planned)).delete()
+        waiting = {"state": StepState.WAITING}
+        for number, each in enumerate(planned, start=1):
+            told = {"do": each.do, "settings": each.settings, "budget_usd": each.budget_usd}
+            if not chain.steps.filter(number=number, **waiting).update(**told):
+                chain.steps.get_or_create(number=number, defaults=told)
+        Chain.objects.filter(pk=run.pk).update(plan=plan, total=len(planned))
+        note(run, actor, "change plan", before=chain.plan, steps=[each.do for each in planned])
+    run.refresh_from_db()
 
 
 def went_wrong(run: Chain, step: ChainStep) -> bool:
@@ -256,6 +290,8 @@ def _end(chain: Chain, step: ChainStep) -> str:
         has_failed = step.sheet is not None and step.sheet.status != RunStatus.DONE
         sheet = None if has_failed else sheets.latest(here.benchmark, here.ranked)
         figures = measured(sheet, here.left, measured_before(step))
+        if step.do == "people":
+            figures |= cost_of_people(here)
     with transaction.atomic():
         chain.hold()
         _keep(step, state=StepState.DONE, output_sha256=made, figures=figures)

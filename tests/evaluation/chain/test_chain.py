@@ -57,6 +57,7 @@ from evaluation.scores.sheets import carry_out, request_sheet
 from evaluation.verification.folder import verify
 from kit import audit
 from kit.errors import Refused
+from kit.models import Event
 from kit.runs.models import LostLease, RunStatus
 from kit.runs.moves import cancel_run
 from kit.runs.polling import due_runs
@@ -323,6 +324,36 @@ def test_what_could_not_be_left_is_refused_before_it_is_paid(benchmark) -> None:
     chain = drive(start(benchmark, 'do = "holes"\nnext = 2\nname = "mine"'))
     assert "There is a pool named 'mine' already" in chain.error
     assert chain.steps.get().state == StepState.WAITING
+
+
+def test_steps_that_have_not_begun_can_be_planned_anew(benchmark, tmp_path, client) -> None:
+    first, typo = 'do = "aspects"\nshare = 0.0', 'do = "pool"\nruns = ["wrods"]'
+    chain = drive(start(benchmark, first, typo))
+    drive(chain)
+    assert "There is no retrieval run 'wrods'" in chain.error
+    began = chain.steps.get(number=1)
+    old, review = chain.plan, '[[step]]\ndo = "review"\nshare = 0.0\n'
+    with pytest.raises(Refused, match="Step 1 has begun"):
+        verbs.change_plan(run=chain, plan=review, actor=None)
+
+    add_person(benchmark=benchmark, username="boss", roles=[Role.ADMIN], actor=None)
+    client.force_login(User.objects.get(username="boss"))
+    again = f"[[step]]\n{first}\n{review}"
+    client.post(f"/b/garden/chains/{chain.pk}/plan/", {"plan": again})
+    page = client.get(f"/b/garden/chains/{chain.pk}/").content.decode()
+    assert "Second reviews" in page
+    longer = client.post(f"/api/b/garden/chains/{chain.pk}/plan/", {"plan": f"{again}{review}"})
+    assert [each["do"] for each in longer.json()["steps"]] == ["aspects", "review", "review"]
+    kept = Event.objects.filter(verb="change plan").earliest("pk")
+    assert (kept.data["before"], kept.actor.username) == (old, "boss")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(again)
+    told = run("garden", str(plan), "--resume")
+    assert [each["do"] for each in told["steps"]] == ["aspects", "review"]
+    assert (told["status"], Chain.objects.get().total) == ("done", 2)
+    assert chain.steps.get(number=1).output_sha256 == began.output_sha256
+    with pytest.raises(Refused, match="over already"):
+        verbs.change_plan(run=chain, plan=again, actor=None)
 
 
 def test_a_step_that_was_refused_what_it_came_to_can_begin_again(benchmark, monkeypatch) -> None:
