@@ -45,6 +45,7 @@ urlpatterns = [
     path(f"{_HERE}/chains/forecast/", chains.chain_forecast, name="chain-forecast"),
     path(f"{_CHAIN}/", chains.chain, name="chain"),
     path(f"{_CHAIN}/effects.csv", chains.chain_csv, name="chain-csv"),
+    path(f"{_CHAIN}/plan/", chains.chain_plan, name="chain-plan"),
     path(f"{_CHAIN}/budget/", chains.chain_budget, name="chain-budget"),
     *chains.RUNS.paths(_CHAIN),
     path(f"{_HERE}/training/", training.RUNS.listing, name="training-runs"),

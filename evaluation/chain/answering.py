@@ -81,10 +81,12 @@ def _forecast_agents(here: Here, settings: Settings) -> dict[str, Any]:
 
 def _traces(here: Here, runs: Sequence[Any]) -> Lines:
     for run in sorted(runs, key=lambda each: each.retriever):
-        items = run.items.select_related("query").order_by("query__qid", "repetition", "pk")
+        items = run.items.select_related("query__domain")
+        items = items.order_by("query__domain__name", "query__qid", "repetition", "pk")
         for item in items.iterator(chunk_size=200):
             told = map(_bare, (item.turns, item.answers, item.state))
-            yield run.retriever, item.query.qid, item.repetition, *told
+            query = item.query
+            yield run.retriever, query.domain.name, query.qid, item.repetition, *told
 
 
 def _bare(value: Any) -> Any:
@@ -116,7 +118,8 @@ def _forecast_judge(here: Here, settings: Settings) -> dict[str, Any]:
 
 def _judged(here: Here, runs: Sequence[Any]) -> Lines:
     rows = AnswerVerdict.objects.filter(run__in=[run.pk for run in runs])
-    named = ("run__agent_run__retriever", "item__query__qid", "round", "repetition")
+    named = ["run__agent_run__retriever", "item__query__domain__name", "item__query__qid"]
+    named += ["round", "repetition"]
     return rows.order_by(*named, "pk").values_list(*named, "state", "scores").iterator()
 
 
@@ -147,7 +150,7 @@ def _forecast_answers(here: Here, settings: Settings) -> dict[str, Any]:
 
 
 def _answered(here: Here, runs: Sequence[Any]) -> Lines:
-    named = ("source__kind", "source__retrieval_run__name", "query__qid")
+    named = ("source__kind", "source__retrieval_run__name", "query__domain__name", "query__qid")
     rows = RagAnswer.objects.filter(run=runs[0]).order_by(*named, "pk")
     return rows.values_list(*named, "state", "answers").iterator()
 
@@ -168,9 +171,9 @@ def _forecast_grade(here: Here, settings: Settings) -> dict[str, Any]:
 
 
 def _graded(here: Here, runs: Sequence[Any]) -> Lines:
-    named = [f"answer__{each}" for each in ("source__kind", "source__retrieval_run__name")]
-    rows = runs[0].grades.order_by(*named, "answer__query__qid", "pk")
-    return rows.values_list(*named, "answer__query__qid", "state", "value").iterator()
+    of = ("source__kind", "source__retrieval_run__name", "query__domain__name", "query__qid")
+    named = [f"answer__{each}" for each in of]
+    return runs[0].grades.order_by(*named, "pk").values_list(*named, "state", "value").iterator()
 
 
 def _cited(here: Here, settings: Settings) -> list[Any]:

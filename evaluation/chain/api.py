@@ -102,6 +102,14 @@ class ChainRoutes(ViewSetMixin, Route):
         verbs.set_chain_budget(run=run, usd=usd, actor=access.user)
         return Response(ChainSerializer(run).data)
 
+    @extend_schema(request=ChainPlanSerializer, responses=ChainSerializer)
+    def chain_plan(self, request: Request, slug: str, pk: int) -> Response:
+        """Another plan for the steps that have not begun; those that have stay as they are."""
+        access = enter(self.person(), slug, Role.ADMIN)
+        run = get_chain(access, pk)
+        verbs.change_plan(run=run, actor=access.user, **self.read(ChainPlanSerializer))
+        return Response(ChainSerializer(run).data)
+
     @extend_schema(responses=ReportTableSerializer(many=True))
     def chain_effects(self, request: Request, slug: str, pk: int) -> Response:
         """The measures after each step, and what it cost."""
@@ -122,6 +130,7 @@ urlpatterns = [
     ),
     path(f"{_ALL}/<int:pk>/", OneRun.as_view(**_RUN), name="api-chain"),
     path(f"{_ALL}/<int:pk>/budget/", _to({"post": "chain_budget"}), name="api-chain-budget"),
+    path(f"{_ALL}/<int:pk>/plan/", _to({"post": "chain_plan"}), name="api-chain-plan"),
     path(
         f"{_ALL}/<int:pk>/effects/",
         _to({"get": "chain_effects"}, pagination_class=None),

@@ -41,8 +41,12 @@ NAMES: Final = {
     ALIGNED: "RAGAlign",
 }
 JUDGED: Final = frozenset({COMPLETENESS, ALIGNED})
+# What a step measures by another judge or grader, so that nothing before it is the same measure.
+ANEW: Final = {"judge": COMPLETENESS, "grade": ALIGNED}
 # Beside the figures: those of each run by its name, and the runs that the figures are means of.
 BY_RUN, RUNS, HAS_MACHINE = "by_run", "runs", "has_machine_gold"
+# Of a step in which people voted: what they cost by the voting plan, apart from what is spent.
+PEOPLE, CURRENCY = "people_cost", "people_currency"
 # By the name of a run (an agent, a system that answers) its measures.
 ByRun = dict[str, dict[str, float]]
 
@@ -172,14 +176,17 @@ class Effect:
 def effects(steps: Sequence[ChainStep]) -> list[Effect]:
     """Like with like: after each step the runs that were there before it, then those it added.
 
-    A cleaned corpus has other passages: after it all runs are new.
+    A cleaned corpus has other passages: after it all runs are new. A judge's and a grader's measure
+    begins anew with each of their steps: of other answers, or by another judge.
     """
     found: list[Effect] = []
     before: ByRun = {}
     for step in steps:
         now = _by_run(step)
-        if step.do == "clean" and step.state == StepState.DONE:
-            before = {}
+        if step.state == StepState.DONE:
+            before = {} if step.do == "clean" else before
+            for values in before.values():
+                values.pop(ANEW.get(step.do, ""), None)
         # What is judged has been there before; only what ranks is added.
         new = {
             name: of for name, of in now.items() if name not in before and not of.keys() <= JUDGED
@@ -219,28 +226,33 @@ def effect_table(steps: Sequence[ChainStep]) -> ReportTable:
     """Each step with the measures after it, how far it moved them, and what it cost."""
     found = effects(steps)
     columns = [column for name in _measures(steps) for column in _columns(name, found)]
+    # One voting plan pays; where it changed between two steps each has the currency of its time.
+    paid = "/".join(sorted({s.figures[CURRENCY] for s in steps if CURRENCY in s.figures}))
     rows = []
     for place, each in enumerate(found):
         step, seconds = each.step, None
         if step.started_at and step.ended_at:
             seconds = (step.ended_at - step.started_at).total_seconds()
         costs: tuple[Cell, ...] = (Cell(float(step.spent_usd), "usd"), Cell(seconds, "seconds"))
+        if paid:
+            costs = (costs[0], Cell(step.figures.get(PEOPLE)), costs[1])
         rows.append(
             (
                 text(f"{step}, added" if each.added else str(step)),
                 text(", ".join(each.runs)),
                 *(Cell(values[place], "coefficient") for _, values in columns),
-                *((text(""), text(""), text("")) if each.added
+                *([text("")] * (len(costs) + 1) if each.added
                   else (*costs, text(step.output_sha256[:12]))),
             )
         )  # fmt: skip
     heads = (head for head, _ in columns)
-    header = ("after step", "measured on", *heads, "spent", "took", "output")
+    people = (f"people, {paid}",) if paid else ()
+    header = ("after step", "measured on", *heads, "spent", *people, "took", "output")
     notes = (
         "Each row is of the runs that it names: means over them, and changes of those that were "
         "measured before, so that the same runs stand on both sides. Runs that a step adds are a "
         "row of their own. A measure begins where what it needs is there: systems, labels, judged "
-        "answers, grades.",
+        "answers, grades; with each judge of answers and each grader anew.",
         "With the holes that were filled (refined view); aspect_hole@10 and new_aspect@10 count "
         "machine gold, too. “Machine gold” is the expert view with machine gold of aspects, and "
         "before there was any the expert view alone.",

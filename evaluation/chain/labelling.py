@@ -6,17 +6,19 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotate.assignments.models import HANDED_IN
-from annotate.models import Assignment, CaseStatus, EscalationCase, WorkState
+from annotate.models import Assignment, CaseStatus, EscalationCase, VotingPlan, WorkState
 from corpus.models import Query
 from corpus.pools.builds import start_build
 from debate.adoption.services import adopt_run
 from debate.filters.services import filter_report, keep_pairs
-from debate.models import Debate
+from debate.models import Debate, DebateRun
 from debate.runs.forecast import forecast_plan
 from debate.runs.planning import Plan, plan_run, start_planned
+from evaluation.chain.effects import CURRENCY, PEOPLE
 from evaluation.chain.here import Here, Kind, Lines, Settings
 from evaluation.chain.source import annotated
-from evaluation.holes.next_labels import open_proposals, pool_next
+from evaluation.experiments.services import paid_to_people, people
+from evaluation.holes.next_labels import checked_name, open_proposals, pool_next
 from evaluation.holes.tables import all_growth, aspect_tables
 from evaluation.scores import sheets
 from kit.errors import Refused
@@ -66,6 +68,8 @@ def _run_of(preset: str) -> dict[str, Any]:
 
     def begin(here: Here, settings: Settings) -> Sequence[TrackedRun]:
         plan = _planned(here, settings, preset or settings.get("preset", ""))
+        if plan and settings.get("adopt") and plan.config.is_trial and plan.pool.of_aspects:
+            raise Refused("Labels of a trial over aspects are not adopted: leave out adopt.")
         return [start_planned(plan=plan, actor=here.actor)] if plan else ()
 
     def forecast(here: Here, settings: Settings) -> dict[str, Any]:
@@ -102,7 +106,7 @@ def _verdicts(here: Here, runs: Sequence[Any]) -> Lines:
     named = ["query__domain__name", "query__qid", "passage__pid"]
     named += ["aspect__k"] * bool(runs and runs[0].pool.of_aspects)
     rows = Debate.objects.filter(run__in=[run.pk for run in runs])
-    return rows.order_by(*named[1:], "pk").values_list(*named, "status", "label").iterator()
+    return rows.order_by(*named, "pk").values_list(*named, "status", "label").iterator()
 
 
 def _cases(here: Here) -> QuerySet[EscalationCase]:
@@ -121,6 +125,24 @@ def _people_wait(here: Here, settings: Settings) -> str:
 def _decided(here: Here, runs: Sequence[Any]) -> Lines:
     named = ("query__domain__name", "query__qid", "passage__pid", "aspect__k", "label")
     return _cases(here).order_by(*named, "pk").values_list(*named).iterator()
+
+
+def _named(here: Here, settings: Settings) -> Sequence[TrackedRun]:
+    if settings.get("next"):
+        checked_name(here.benchmark, settings.get("name", ""))
+    return ()
+
+
+def cost_of_people(here: Here) -> dict[str, Any]:
+    """What the timed votes on the cases of the latest debate cost by the voting plan, and in which
+    currency; nothing where it states no pay."""
+    run = DebateRun.objects.filter(pk=here.left.get("debate") or 0).first()
+    plan = VotingPlan.objects.current(here.benchmark)
+    if run is None:
+        return {}
+    *_, seconds = people(run, set(run.debates.values_list("pk", flat=True)))
+    paid = paid_to_people(seconds, plan)
+    return {} if paid is None else {PEOPLE: paid, CURRENCY: plan.currency}
 
 
 def _next(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, Any]:
@@ -170,7 +192,7 @@ LABELLING = {
     "filter": Kind(leave=_filtered, lines=_pairs, **_run_of("filter")),
     "debate": Kind(leave=_debated, lines=_verdicts, **_run_of("")),
     "people": Kind(lines=_decided, waits=_people_wait),
-    "holes": Kind(leave=_next, lines=_missing),
+    "holes": Kind(_named, _next, _missing),
     "aspects": Kind(lines=_annotated, waits=_queries_wait(HANDED_IN, "submitted")),
     "review": Kind(
         lines=_annotated,

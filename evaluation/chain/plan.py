@@ -7,6 +7,8 @@ from decimal import Decimal, InvalidOperation
 from math import isfinite
 from typing import Any, Final
 
+from corpus.pools.services import MAX_DEPTH
+from evaluation.holes.next_labels import MOST as MOST_NEXT
 from kit.errors import Refused
 
 
@@ -163,10 +165,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST_WHOLE
-
-
 def _are_names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
@@ -185,17 +183,25 @@ _Holds = tuple[Callable[[Any], bool], str]
 _WORDS: Final[_Holds] = (lambda value: isinstance(value, str), 'words in quotes, such as "bm25"')
 _FLAG: Final[_Holds] = (lambda value: isinstance(value, bool), "true or false")
 _NAMES: Final[_Holds] = (_are_names, 'a list of names, such as ["bm25"]')
-_WHOLE: Final[_Holds] = (_is_whole, f"a whole number from 1 to {_MOST_WHOLE:,}")
 _TABLE: Final[_Holds] = (lambda value: isinstance(value, Mapping), "a table, such as { k = 5 }")
+
+
+def _whole(most: int = _MOST_WHOLE) -> _Holds:
+    def is_whole(value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most
+
+    return is_whole, f"a whole number from 1 to {most:,}"
+
+
 _HOLDS: Final[Mapping[str, _Holds]] = {
     "systems": (_are_systems, 'a list of tables, such as [{ method = "bm25" }]; runs are names'),
     "runs": _NAMES,
     "share": (lambda value: _is_number(value) and 0 <= value <= 1, "a number from 0 to 1"),
     "agreement_bar": (_is_number, "a number"),
     **dict.fromkeys(("settings", "options"), _TABLE),
-    **dict.fromkeys(
-        ("depth", "k", "rounds", "repetitions", "repeats", "next", "per_sentence"), _WHOLE
-    ),
+    "depth": _whole(MAX_DEPTH),
+    "next": _whole(MOST_NEXT),
+    **dict.fromkeys(("k", "rounds", "repetitions", "repeats", "per_sentence"), _whole()),
     **dict.fromkeys(
         ("current", "adopt", "sample", "baselines", "final", "again", "aspects", "skip_probe"),
         _FLAG,

@@ -1,8 +1,7 @@
 """Verbs of a chain: starting it, and taking it as far as it goes now."""
 
-import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,10 +18,12 @@ from corpus.models import Benchmark
 from evaluation.background import failures_in_row
 from evaluation.chain.effects import BY_RUN, measured, measured_before, metric_asked
 from evaluation.chain.here import Here
+from evaluation.chain.labelling import cost_of_people
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import PlannedStep, read_plan
 from evaluation.chain.source import source
 from evaluation.chain.steps import KINDS, problem_of
+from evaluation.exporters.chain import digest, input_digest
 from evaluation.pipelines.models import PipelineRun
 from evaluation.pipelines.services import child_of
 from evaluation.pipelines.services import spent as spent_by_pipeline
@@ -113,7 +114,7 @@ def begin_again(*, run: Chain, actor: User | None) -> None:
         runs = step.runs()
         if any(not each.is_over and each.status != RunStatus.PAUSED for each in runs):
             raise Refused("Its runs still work. Cancel them on their page first.")
-        if step.state == StepState.MEASURING or not problem_of(runs):
+        if not went_wrong(run, step):
             raise Refused("Nothing went wrong with this step: the chain goes on with it by itself.")
         step.spent_usd += sum(map(_spent, runs), Decimal(0))
         _keep(
@@ -128,6 +129,45 @@ def begin_again(*, run: Chain, actor: User | None) -> None:
         run.move(RunStatus.QUEUED, sources=(RunStatus.FAILED, RunStatus.PAUSED))
         Chain.objects.filter(pk=run.pk).update(look_at=None)
         wake(run)
+
+
+def change_plan(*, run: Chain, plan: str, actor: User | None) -> None:
+    """Have the steps that have not begun be those of another plan; the event keeps the old one.
+
+    Raises Refused where a step that has begun would change, or one that has cost anything would do
+    something else, and for a chain that is over or that a worker has.
+    """
+    planned = [replace(each, settings=_plain(each.settings)) for each in read_plan(plan)]
+    with transaction.atomic():
+        chain = Chain.objects.select_for_update().get(pk=run.pk)  # nobody claims it meanwhile
+        if chain.status in (RunStatus.DONE, RunStatus.CANCELLED):
+            raise Refused("This chain is over already.")
+        if chain.status == RunStatus.RUNNING:
+            raise Refused("A worker has this chain at the moment. Pause it first.")
+        for step in chain.steps.all():
+            new = planned[step.number - 1] if step.number <= len(planned) else None
+            if step.state != StepState.WAITING:
+                old = PlannedStep(step.do, step.settings, step.budget_usd)
+                if new != old:
+                    raise Refused(f"Step {step.number} has begun: it stays as it is.", field="plan")
+            elif step.spent_usd and (new is None or new.do != step.do):
+                words = f"Step {step.number} has cost something: it goes on doing the same."
+                raise Refused(words, field="plan")
+        chain.steps.filter(number__gt=len(planned)).delete()
+        waiting = {"state": StepState.WAITING}
+        for number, each in enumerate(planned, start=1):
+            told = {"do": each.do, "settings": each.settings, "budget_usd": each.budget_usd}
+            if not chain.steps.filter(number=number, **waiting).update(**told):
+                chain.steps.get_or_create(number=number, defaults=told)
+        Chain.objects.filter(pk=run.pk).update(plan=plan, total=len(planned))
+        note(run, actor, "change plan", before=chain.plan, steps=[each.do for each in planned])
+    run.refresh_from_db()
+
+
+def went_wrong(run: Chain, step: ChainStep) -> bool:
+    """Whether the runs of a step cannot go on, or the chain was refused what they came to."""
+    is_refused = step.state == StepState.RUNNING and run.status == RunStatus.FAILED
+    return is_refused or (step.state != StepState.MEASURING and problem_of(step.runs()) != "")
 
 
 def set_chain_budget(*, run: Chain, usd: Decimal | None, actor: User | None) -> None:
@@ -184,6 +224,9 @@ def _begin(chain: Chain, step: ChainStep) -> str:
     here, kind = here_at(step), KINDS[step.do]
     told = forecast_of(step.do, here, step.settings)
     begun_with = _source(chain, step, here)
+    # A release tells of the step that makes it, too.
+    step.started_at = timezone.now()
+    step.input_sha256 = _input_of(step, {**here.left, **begun_with})
     with transaction.atomic():
         chain.hold()  # nobody begins a step of a chain that was stopped meanwhile
         works = [[each._meta.label, each.pk] for each in kind.begin(here, step.settings)]
@@ -193,8 +236,8 @@ def _begin(chain: Chain, step: ChainStep) -> str:
             works=works,
             outcome=step.outcome | begun_with,
             forecast=told,
-            started_at=timezone.now(),
-            input_sha256=_input_of(step, {**here.left, **begun_with}),
+            started_at=step.started_at,
+            input_sha256=step.input_sha256,
         )
     return ""
 
@@ -247,6 +290,8 @@ def _end(chain: Chain, step: ChainStep) -> str:
         has_failed = step.sheet is not None and step.sheet.status != RunStatus.DONE
         sheet = None if has_failed else sheets.latest(here.benchmark, here.ranked)
         figures = measured(sheet, here.left, measured_before(step))
+        if step.do == "people":
+            figures |= cost_of_people(here)
     with transaction.atomic():
         chain.hold()
         _keep(step, state=StepState.DONE, output_sha256=made, figures=figures)
@@ -265,7 +310,7 @@ def here_at(step: ChainStep, *, with_own: bool = False) -> Here:
         actor=chain.created_by,
         left=left,
         budget=_budget(chain, step),
-        records=lambda: [_origin(chain, left), *map(record_of, before)] if before else [],
+        records=lambda: [_origin(chain, left), *map(record_of, [*before, step])] if before else [],
     )
 
 
@@ -313,15 +358,6 @@ def record_of(step: ChainStep) -> dict[str, Any]:
     }
 
 
-def digest(lines: Iterable[Sequence[object]]) -> str:
-    """SHA-256 of lines as JSON, one after the other."""
-    found = hashlib.sha256()
-    for line in lines:
-        found.update(json.dumps(list(line), ensure_ascii=False, sort_keys=True).encode())
-        found.update(b"\n")
-    return found.hexdigest()
-
-
 def _source(chain: Chain, step: ChainStep, here: Here) -> dict[str, Any]:
     """What the first step leaves before it has made anything: the hash of what was there."""
     if step.number > 1:
@@ -333,7 +369,7 @@ def _source(chain: Chain, step: ChainStep, here: Here) -> dict[str, Any]:
 def _input_of(step: ChainStep, left: Mapping[str, Any]) -> str:
     before = step.chain.steps.filter(number__lt=step.number)
     outputs = [left.get(SOURCE, ""), *before.values_list("output_sha256", flat=True)]
-    return digest([[step.do, step.settings, outputs]])
+    return input_digest(step.do, step.settings, outputs)
 
 
 def _budget(chain: Chain, step: ChainStep) -> Decimal | None:

@@ -5,7 +5,15 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotate.models import Aspect, Assignment, GoldPassage, ReviewPoint, SupportLabel, WeightScore
+from annotate.models import (
+    Aspect,
+    Assignment,
+    GoldPassage,
+    ReferenceAnswer,
+    ReviewPoint,
+    SupportLabel,
+    WeightScore,
+)
 from corpus.models import Benchmark, Judgment, Passage, Query, RetrievalRun
 from evaluation.chain.here import Here, Lines
 
@@ -36,6 +44,9 @@ def source(here: Here) -> Iterator[list[object]]:
     support = SupportLabel.objects.in_benchmark(benchmark).standing()
     of_aspect = ("aspect__query__domain__name", "aspect__query__qid", "aspect__k", "passage__pid")
     yield from _rows("support", support, *of_aspect, told=("label", "source"))
+    answers = ReferenceAnswer.objects.chosen().filter(query__domain__benchmark=benchmark)
+    yield from _rows("reference answer", answers, *_ASKED, "author", told=("text",))
+    yield from _rows("wordings", benchmark.query_sources.all(), "name", "digest")
     runs = RetrievalRun.objects.filter(benchmark=benchmark)
     yield from _rows("run", runs, "name", "corpus_version__name", "digest")
 

@@ -19,7 +19,6 @@ from evaluation.chain import services as verbs
 from evaluation.chain.effects import effect_chart, effect_table
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import DEFAULT, SPECS
-from evaluation.chain.steps import problem_of
 from kit import htmx
 from kit.errors import Refused
 from kit.lists.csvfile import table_response
@@ -41,14 +40,20 @@ LIST = Table(
 )
 
 
-class ChainForm(forms.Form):
-    """A plan, its name, and what it may spend."""
+class PlanForm(forms.Form):
+    """A plan."""
 
-    name = forms.CharField(max_length=190, required=False, help_text="Empty: Chain.")
     plan = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false", "class": "code"}),
-        help_text="TOML: one [[step]] after the other, of the steps below.",
+        help_text="TOML: one [[step]] after the other.",
     )
+
+
+class ChainForm(PlanForm):
+    """A plan, its name, and what it may spend."""
+
+    field_order = ("name", "plan", "budget_usd")
+    name = forms.CharField(max_length=190, required=False, help_text="Empty: Chain.")
     budget_usd = budget_field("Of all steps together; empty: no limit beyond those of the steps.")
 
 
@@ -111,7 +116,8 @@ def chain(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "sheet": effect_table(steps),
         "chart": effect_chart(steps),
         "spent_usd": sum(each.spent_usd for each in steps),
-        "may_begin_again": present is not None and problem_of(present.runs()),
+        "may_begin_again": present is not None and verbs.went_wrong(run, present),
+        "plan_form": PlanForm(initial={"plan": run.plan}),
         "budget_url": reverse("chain-budget", args=[slug, pk]),
         "budget_form": BudgetForm(initial={"budget_usd": run.budget_usd}),
         "sets_budget": access.is_admin and run.status not in (RunStatus.DONE, RunStatus.CANCELLED),
@@ -138,6 +144,19 @@ def chain_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         usd = form.cleaned_data["budget_usd"]
         verbs.set_chain_budget(run=run, usd=usd, actor=access.user)
         messages.success(request, "The budget holds from the next step on.")
+    return htmx.redirect(request, RUNS.url(run))
+
+
+@require_POST
+def chain_plan(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Another plan for the steps that have not begun."""
+    access = enter(request.user, slug, Role.ADMIN)
+    run, form = get_chain(access, pk), PlanForm(request.POST)
+    with htmx.refusal_shown(request):
+        if not form.is_valid():
+            raise Refused(" ".join(map(str, form.errors["plan"])))
+        verbs.change_plan(run=run, plan=form.cleaned_data["plan"], actor=access.user)
+        messages.success(request, "The steps that have not begun are those of this plan.")
     return htmx.redirect(request, RUNS.url(run))
 
 

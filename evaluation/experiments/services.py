@@ -121,6 +121,12 @@ def parts_table(runs: Sequence[tuple[str, dict[Part, Cost]]]) -> ReportTable:
     )
 
 
+def paid_to_people(seconds: float, plan: VotingPlan) -> float | None:
+    """What so many seconds cost at the hourly rate of the plan, None where it states none."""
+    pay = plan.hourly_pay
+    return None if pay is None else round(float(pay) * seconds / 3600, 4)
+
+
 def people_table(runs: Sequence[tuple[str, Votes, float | None]], plan: VotingPlan) -> ReportTable:
     """What people gave to each run's pairs and what it costs in addition to the models."""
     rate = None if plan.hourly_pay is None else float(plan.hourly_pay)
@@ -130,7 +136,7 @@ def people_table(runs: Sequence[tuple[str, Votes, float | None]], plan: VotingPl
             *map(Cell, counts),
             Cell(seconds, "seconds"),
             Cell(rate),
-            Cell(None if rate is None else round(rate * seconds / 3600, 4)),
+            Cell(paid_to_people(seconds, plan)),
             Cell(usd, "usd"),
         )
         for name, (*counts, seconds), usd in runs

@@ -1,7 +1,8 @@
 """The steps that led to a release, as W3C PROV-JSON (https://www.w3.org/submissions/prov-json/)."""
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,9 +18,23 @@ _TOLD: Final = {
 }
 
 
+def digest(lines: Iterable[Sequence[object]]) -> str:
+    """SHA-256 of lines as JSON, one after the other."""
+    found = hashlib.sha256()
+    for line in lines:
+        found.update(json.dumps(list(line), ensure_ascii=False, sort_keys=True).encode())
+        found.update(b"\n")
+    return found.hexdigest()
+
+
+def input_digest(do: str, settings: Mapping[str, Any], outputs: Sequence[str]) -> str:
+    """SHA-256 of what a step was given: its settings, and the outputs of all before it from 0."""
+    return digest([[do, settings, list(outputs)]])
+
+
 def write_chain(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     """Write the steps as activities by a plan, and what each left as an entity with its SHA-256;
-    that of number 0 is what was there before."""
+    that of number 0 is what was there before. The last, which makes the release, has none."""
     found: dict[str, dict[str, Any]] = {
         "prefix": {"assay": "urn:assay:chain:"},
         "agent": {"assay:assay": {"prov:type": _name("prov:SoftwareAgent")}},
@@ -42,12 +57,13 @@ def write_chain(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
             **{name: record[of] for name, of in _TOLD.items() if record[of] not in (None, [])},
             "assay:input_sha256": record["input_sha256"],
         }
-        found["entity"][output] = {
-            "assay:sha256": record["output_sha256"],
-            **{f"assay:{name}": value for name, value in record["figures"].items()},
-        }
-        made = {"prov:entity": output, "prov:activity": step}
-        found["wasGeneratedBy"][f"_:made-{number}"] = made
+        if record["output_sha256"]:
+            found["entity"][output] = {
+                "assay:sha256": record["output_sha256"],
+                **{f"assay:{name}": value for name, value in record["figures"].items()},
+            }
+            made = {"prov:entity": output, "prov:activity": step}
+            found["wasGeneratedBy"][f"_:made-{number}"] = made
         found["wasAssociatedWith"][f"_:planned-{number}"] = {
             "prov:activity": step,
             "prov:agent": "assay:assay",

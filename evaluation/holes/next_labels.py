@@ -168,11 +168,8 @@ def pool_next(
     chosen = next_labels(benchmark, count, version)
     if not chosen:
         raise Refused("Every proposal was judged. Build a pool for aspects without gold first.")
-    pools = Pool.objects.filter(benchmark=benchmark)
-    taken = pools.values_list("name", flat=True)
-    name = name.strip()[:120]
-    if name in taken:
-        raise Refused(f"There is a pool named {name!r} already.", field="name")
+    name = checked_name(benchmark, name)
+    taken = Pool.objects.filter(benchmark=benchmark).values_list("name", flat=True)
     # All aspects of a passage stand together: what debates ask of them begins alike.
     rows = sorted(chosen, key=lambda each: (each.entry.query_id, each.entry.passage_id))
     with transaction.atomic():
@@ -196,6 +193,14 @@ def pool_next(
         data = {"pairs": len(chosen)}
         audit.record(actor=actor, verb="build pool", target=pool, scope=benchmark.slug, data=data)
     return pool
+
+
+def checked_name(benchmark: Benchmark, name: str) -> str:
+    """The name as a pool keeps it. Raises Refused for one that a pool has."""
+    name = name.strip()[:120]
+    if Pool.objects.filter(benchmark=benchmark, name=name).exists():
+        raise Refused(f"There is a pool named {name!r} already.", field="name")
+    return name
 
 
 def as_table(chosen: Sequence[NextLabel]) -> ReportTable:

@@ -88,7 +88,8 @@ def render_card(
         "end_of_votes": end_of_votes,
         "first_stage": one_line(first_stage),
         "bar": bar,
-        "chain": [each for each in chain if each["step"]],  # 0 is what it began with
+        # 0 is what it began with, and the last without an output what makes the release.
+        "chain": [each for each in chain if each["step"] and each["output_sha256"]],
         "reviewed": reviews[0],
         "weights": reviews[1],
         "checks": checks,

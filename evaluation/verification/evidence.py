@@ -3,6 +3,7 @@
 The chain of votes of a release (evaluation/exporters/votes.py), followed again."""
 
 import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from evaluation.exporters.bright_pro import MACHINE
+from evaluation.exporters.chain import FILE as CHAIN
+from evaluation.exporters.chain import input_digest
 from evaluation.exporters.votes import FILE, link_of, voted_rows
-from evaluation.verification.rows import Report, objects
+from evaluation.verification.rows import UNREADABLE, Report, objects
 
 _ALTERED = "its votes are not those that the chain of votes was made of"
 
@@ -91,6 +94,26 @@ def check_prompts(folder: Path, report: Report) -> None:
     for path in sorted((folder / PROMPTS).glob("*.txt")):
         if _sha256(path.read_bytes()) != path.stem:
             report.add(f"{PROMPTS}/{path.name}", "its text has another hash than its name")
+
+
+def check_chain(folder: Path, report: Report) -> None:
+    """Each step of a chain was given what its input's hash says: its settings, and the outputs of
+    those before it. Steps of older releases, which do not hold all of that, are passed over."""
+    if not (folder / CHAIN).is_file():
+        return
+    try:
+        told = json.loads((folder / CHAIN).read_text("utf-8"))
+        made = {name: of.get("assay:sha256") for name, of in told["entity"].items()}
+        for name, step in told["activity"].items():
+            before = [made.get(f"assay:output-{n}") for n in range(int(name.rpartition("-")[2]))]
+            settings, given = step.get("assay:settings"), step.get("assay:input_sha256")
+            if settings is None or not given or not all(before):
+                continue
+            if input_digest(step["prov:label"], settings, before) != given:
+                words = "its settings and the outputs before it have another hash than its input"
+                report.add(f"{CHAIN}, {name.partition(':')[2]}", words)
+    except UNREADABLE as error:
+        report.add(CHAIN, f"the file cannot be read: {error}")
 
 
 def check_reviews(folder: Path, split: str, report: Report) -> None:

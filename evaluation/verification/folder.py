@@ -21,6 +21,7 @@ from evaluation.exporters.votes import FILE as VOTES
 from evaluation.verification.copies import TWICE, Support, check_copies
 from evaluation.verification.evidence import (
     check_answers,
+    check_chain,
     check_prompts,
     check_reviews,
     check_votes,
@@ -129,6 +130,7 @@ def verify(folder: Path, *, checksums: bool = True) -> Report:
             except UNREADABLE as error:
                 report.add(split, f"the files of this split cannot be read any further: {error}")
     check_prompts(folder, report)
+    check_chain(folder, report)
     try:
         check_votes(folder, splits, report)
     except UNREADABLE as error:

@@ -13,7 +13,13 @@ from corpus.models import Benchmark
 from evaluation.chain.effects import NAMES, RUNS
 from evaluation.chain.models import Chain, StepState
 from evaluation.chain.plan import DEFAULT, SPECS
-from evaluation.chain.services import advance, forecast_plan, record_of, start_chain
+from evaluation.chain.services import (
+    advance,
+    change_plan,
+    forecast_plan,
+    record_of,
+    start_chain,
+)
 from evaluation.chain.steps import problem_of
 from kit.errors import Refused
 from kit.management.verbs import VerbCommand
@@ -40,7 +46,10 @@ class Command(VerbCommand):
         parser.add_argument("--budget", help="in dollars, of all steps together")
         parser.add_argument("--forecast", action="store_true", help="what the steps would take")
         parser.add_argument(
-            "--resume", action="store_true", help="go on with the newest chain that is not over"
+            "--resume",
+            action="store_true",
+            help="go on with the newest chain that is not over; a "
+            "plan beside it is that of the steps that have not begun",
         )
         parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
@@ -102,6 +111,8 @@ def _chain(benchmark: Benchmark, options: dict[str, Any]) -> Chain:
     chain = benchmark.chains.exclude(status__in=over).order_by("-pk").first()
     if chain is None:
         raise Refused("There is no chain that is not over. Start one with a plan.")
+    if options["plan"] is not None and (plan := _read(options["plan"])) != chain.plan:
+        change_plan(run=chain, plan=plan, actor=None)
     chain.move(RunStatus.QUEUED, sources=(RunStatus.FAILED, RunStatus.PAUSED))
     return chain
 

@@ -1,6 +1,7 @@
 """A chain from noisy pages to a release, with people in it, driven as `manage.py chain` does."""
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from io import StringIO
@@ -17,6 +18,7 @@ from annotate.models import (
     Aspect,
     Assignment,
     EscalationCase,
+    ReferenceAnswer,
     Review,
     ReviewPoint,
     VotingPlan,
@@ -49,12 +51,14 @@ from evaluation.chain.effects import effect_chart, effect_table, effects
 from evaluation.chain.here import Here
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.steps import KINDS
+from evaluation.exporters.chain import digest
 from evaluation.models import Release
 from evaluation.scores.models import ScoreSheet
 from evaluation.scores.sheets import carry_out, request_sheet
 from evaluation.verification.folder import verify
 from kit import audit
 from kit.errors import Refused
+from kit.models import Event
 from kit.runs.models import LostLease, RunStatus
 from kit.runs.moves import cancel_run
 from kit.runs.polling import due_runs
@@ -213,7 +217,7 @@ def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path)
     assert {step.do for step in steps if step.forecast.get("calls")} == asking
     assert {len(each) for each in outputs} == {64}
     source = steps[0].outcome["source_sha256"]
-    last = verbs.digest([["release", steps[-1].settings, [source, *outputs[:-1]]]])
+    last = digest([["release", steps[-1].settings, [source, *outputs[:-1]]]])
     assert steps[-1].input_sha256 == last
 
     release = Release.objects.get(version="0.3.0")
@@ -221,7 +225,8 @@ def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path)
     assert release.corpus_version_id == version.pk
     assert verify(folder, checksums=True).differences == []
     found = json.loads((folder / "prov.json").read_text())
-    assert len(found["activity"]) == len(steps) - 1
+    assert len(found["activity"]) == len(steps)
+    assert found["activity"]["assay:step-12"]["assay:input_sha256"] == last
     assert found["activity"]["assay:step-4"]["prov:label"] == "debate"
     assert found["entity"]["assay:output-4"]["assay:sha256"] == outputs[3]
     assert {"prov:activity": "assay:step-4", "prov:entity": "assay:output-3"} in found[
@@ -302,6 +307,69 @@ def test_step_that_cannot_begin_fails_the_chain_and_goes_on_when_resumed(benchma
     verbs.resume_chain(run=chain, actor=None)
     drive(chain)
     assert chain.steps.get().state == StepState.RUNNING
+
+
+def test_what_could_not_be_left_is_refused_before_it_is_paid(benchmark) -> None:
+    version = CorpusVersion.objects.current(benchmark)
+    pool = Pool.objects.create(
+        benchmark=benchmark, name="mine", of_aspects=True, corpus_version_id=version.key
+    )
+    aspect = Aspect.objects.filter(query__domain__benchmark=benchmark)[0]
+    passage = aspect.query.domain.passages.all()[0]
+    PoolEntry.objects.create(pool=pool, query=aspect.query, passage=passage, aspect=aspect.k)
+    here = Here(benchmark, None, {"pool": pool.pk})
+    adopting = {"preset": "dream", "adopt": True, "settings": {"trial": True}}
+    with endpoints.practice_if_unconfigured("agents"):
+        with pytest.raises(Refused, match="leave out adopt"):
+            KINDS["debate"].begin(here, adopting)
+        assert KINDS["debate"].begin(here, adopting | {"adopt": False})
+    chain = drive(start(benchmark, 'do = "holes"\nnext = 2\nname = "mine"'))
+    assert "There is a pool named 'mine' already" in chain.error
+    assert chain.steps.get().state == StepState.WAITING
+
+
+def test_steps_that_have_not_begun_can_be_planned_anew(benchmark, tmp_path, client) -> None:
+    first, typo = 'do = "aspects"\nshare = 0.0', 'do = "pool"\nruns = ["wrods"]'
+    chain = drive(start(benchmark, first, typo))
+    drive(chain)
+    assert "There is no retrieval run 'wrods'" in chain.error
+    began = chain.steps.get(number=1)
+    old, review = chain.plan, '[[step]]\ndo = "review"\nshare = 0.0\n'
+    with pytest.raises(Refused, match="Step 1 has begun"):
+        verbs.change_plan(run=chain, plan=review, actor=None)
+
+    add_person(benchmark=benchmark, username="boss", roles=[Role.ADMIN], actor=None)
+    client.force_login(User.objects.get(username="boss"))
+    again = f"[[step]]\n{first}\n{review}"
+    client.post(f"/b/garden/chains/{chain.pk}/plan/", {"plan": again})
+    page = client.get(f"/b/garden/chains/{chain.pk}/").content.decode()
+    assert "Second reviews" in page
+    longer = client.post(f"/api/b/garden/chains/{chain.pk}/plan/", {"plan": f"{again}{review}"})
+    assert [each["do"] for each in longer.json()["steps"]] == ["aspects", "review", "review"]
+    kept = Event.objects.filter(verb="change plan").earliest("pk")
+    assert (kept.data["before"], kept.actor.username) == (old, "boss")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(again)
+    told = run("garden", str(plan), "--resume")
+    assert [each["do"] for each in told["steps"]] == ["aspects", "review"]
+    assert (told["status"], Chain.objects.get().total) == ("done", 2)
+    assert chain.steps.get(number=1).output_sha256 == began.output_sha256
+    with pytest.raises(Refused, match="over already"):
+        verbs.change_plan(run=chain, plan=again, actor=None)
+
+
+def test_a_step_that_was_refused_what_it_came_to_can_begin_again(benchmark, monkeypatch) -> None:
+    def refuse(*given: Any) -> dict[str, Any]:
+        raise Refused("It came to nothing.")
+
+    kind = KINDS["aspects"]
+    monkeypatch.setitem(KINDS, "aspects", replace(kind, leave=refuse))
+    chain = drive(start(benchmark, 'do = "aspects"\nshare = 0.0'))
+    assert (chain.status, chain.error) == ("failed", "It came to nothing.")
+    monkeypatch.setitem(KINDS, "aspects", kind)
+    verbs.begin_again(run=chain, actor=None)
+    assert chain.steps.get().state == StepState.WAITING
+    assert drive(chain).status in ("done", "queued")
 
 
 def test_chain_whose_plan_cannot_be_carried_out_can_be_given_up(benchmark) -> None:
@@ -462,11 +530,20 @@ def test_a_chain_begins_with_a_digest_of_what_is_there(benchmark) -> None:
     other = query.domain.passages.exclude(judgments__query=query)[0]
     make_gold(query, other)
     assert changed()
+    ann = User.objects.create(username="ann")
+    written = ReferenceAnswer.objects.create(
+        query=query, author="person", version=1, text="So.", created_by=ann
+    )
+    assert not changed()  # nobody reads it before it is published
+    ReferenceAnswer.objects.filter(pk=written.pk).update(is_chosen=True)
+    assert changed()
+    benchmark.query_sources.create(name="other words", digest="0" * 64)
+    assert changed()
 
 
 def test_what_reviewers_said_is_part_of_what_a_review_made(benchmark) -> None:
     def made() -> str:
-        return verbs.digest(KINDS["review"].lines(Here(benchmark, None), ()))
+        return digest(KINDS["review"].lines(Here(benchmark, None), ()))
 
     query = Query.objects.in_benchmark(benchmark)[0]
     aspect, gold = query.aspects.all()[0], query.gold_passages.all()[0]
@@ -585,6 +662,25 @@ def test_the_same_runs_stand_before_and_after_a_step_and_what_it_adds_beside_the
     # Nothing fell, so the picture shows no fall.
     assert "nDCG@10: 0.200" not in str(effect_chart(steps))
     assert "nDCG@10, machine gold" not in table.header
+
+
+def test_another_judge_or_grader_begins_its_measure_anew() -> None:
+    def of(completeness: float, aligned: float) -> dict[str, Any]:
+        own = {"nDCG@10": 0.5, "RAGAlign": aligned}
+        return {"by_run": {"words": own, "agent": {"completeness": completeness}}}
+
+    steps = stepped(
+        ("judge", of(4.0, 0.5), "1"),
+        ("people", of(4.5, 0.6), "0"),
+        ("judge", of(2.0, 0.6), "1"),
+        ("grade", of(2.0, 0.9), "1"),
+    )
+    near = pytest.approx
+    assert [dict(each.changes) for each in effects(steps)][1:] == [
+        {"nDCG@10": 0.0, "completeness": near(0.5), "RAGAlign": near(0.1)},
+        {"nDCG@10": 0.0, "RAGAlign": 0.0},
+        {"nDCG@10": 0.0, "completeness": 0.0},
+    ]
 
 
 def test_a_chain_measures_runs_from_before_it_and_machine_gold(benchmark, tmp_path) -> None:

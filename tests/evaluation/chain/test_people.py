@@ -74,6 +74,13 @@ def test_a_chain_waits_for_experts_then_for_reviewers_and_releases(desk, tmp_pat
     assert verify(folder).differences == []
     assert (folder / "evidence/reviews/biology.jsonl").exists()
     steps = json.loads((folder / "prov.json").read_text())["activity"]
-    assert [steps[f"assay:step-{n}"]["prov:label"] for n in (1, 2, 3)] == [
-        *("systems", "aspects", "review")
+    assert [steps[f"assay:step-{n}"]["prov:label"] for n in (1, 2, 3, 4)] == [
+        *("systems", "aspects", "review", "release")
     ]
+    assert (
+        steps["assay:step-4"]["assay:input_sha256"] == Chain.objects.get().steps.last().input_sha256
+    )
+    told = (folder / "prov.json").read_text()
+    (folder / "prov.json").write_text(told.replace('"0.1.0"', '"0.2.0"'))
+    differs = verify(folder, checksums=False).differences
+    assert [each.file for each in differs] == ["prov.json, step-4"]

@@ -37,6 +37,8 @@ def test_the_example_is_a_plan() -> None:
         ),
         ("[[step]]\ndo = 'debate'", "Step 1 (debate) needs a step “pool”"),
         ("[[step]]\ndo = 'holes'\nnext = 0", "next is a whole number from 1 to"),
+        ("[[step]]\ndo = 'holes'\nnext = 2000", "next is a whole number from 1 to 1,000"),
+        ("[[step]]\ndo = 'pool'\ndepth = 5000", "depth is a whole number from 1 to 1,000"),
         ("[[step]]\ndo = 'pool'\nbudget_usd = 3", "asks no model"),
         ("[[step]]\ndo = 'agents'\nbudget_usd = -1", "dollars and cents"),
         ("[[step]]\ndo = 'agents'\nbudget_usd = 1.005", "dollars and cents"),
