@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from annotate.models import SentenceGrade, SentenceItem
+from corpus.models import Judgment
 from evaluation.judges.card import Card, table_of
 from evaluation.judges.cards import cards_of
 from evaluation.judges.exchange import compared_file, written
@@ -65,6 +66,8 @@ def test_a_judge_of_citations_has_a_card_with_people_length_order_and_repetition
     run = judged(unsaved_set(place.room.benchmark, "references"))
     of = run.support_set
     heard(place, run, 2, 1, 2, 0)
+    # As if experts had collected the gold after the prompt was first used: else it was seen.
+    Judgment.objects.update(created_at=timezone.now())
     (card,) = cards_of(place.room.benchmark)
     # The judge says 2, 2, 2, 0. Squares apart: 1 of 4. By chance 3 (0 + 0 + 1 + 4) and
     # 4 + 4 + 1 + 0 of 16, that is 24 / 16: 1 - (1 / 4) / (3 / 2) = 5 / 6.
