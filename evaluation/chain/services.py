@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Decimal
 from typing import Any, Final
 
@@ -16,16 +15,16 @@ from django.utils import timezone
 from corpus.lists import unused_name
 from corpus.models import Benchmark
 from evaluation.background import failures_in_row
-from evaluation.chain.effects import BY_RUN, measured, measured_before, metric_asked
+from evaluation.chain.effects import measured, measured_before, metric_asked
 from evaluation.chain.here import Here
 from evaluation.chain.labelling import cost_of_people
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import PlannedStep, read_plan
+from evaluation.chain.records import SOURCE, origin_of, record_of
 from evaluation.chain.source import source
 from evaluation.chain.steps import KINDS, problem_of
 from evaluation.exporters.chain import digest, input_digest
 from evaluation.pipelines.models import PipelineRun
-from evaluation.pipelines.services import child_of
 from evaluation.pipelines.services import spent as spent_by_pipeline
 from evaluation.scores import sheets
 from evaluation.scores.models import ScoreSheet
@@ -40,7 +39,6 @@ BROKEN: Final = "The chain stopped because of a fault in the program; see the lo
 # How long at least until a chain looks again at people; at its runs with every look of a worker.
 _LATER = 10.0
 _CENT: Final = Decimal("0.01")
-SOURCE: Final = "source_sha256"
 
 
 def start_chain(
@@ -310,7 +308,9 @@ def here_at(step: ChainStep, *, with_own: bool = False) -> Here:
         actor=chain.created_by,
         left=left,
         budget=_budget(chain, step),
-        records=lambda: [_origin(chain, left), *map(record_of, [*before, step])] if before else [],
+        records=lambda: (
+            [origin_of(chain, left), *map(record_of, [*before, step])] if before else []
+        ),
     )
 
 
@@ -331,31 +331,6 @@ def forecast_plan(benchmark: Benchmark, plan: str) -> list[tuple[PlannedStep, di
     """
     here = Here(benchmark, None)
     return [(each, forecast_of(each.do, here, each.settings)) for each in read_plan(plan)]
-
-
-def _origin(chain: Chain, left: Mapping[str, Any]) -> dict[str, Any]:
-    """What the steps began with, as a release tells of it."""
-    return {"step": 0, "do": "source", "plan": chain.plan, "output_sha256": left.get(SOURCE, "")}
-
-
-def record_of(step: ChainStep) -> dict[str, Any]:
-    """A step as a release tells of it: no keys of this installation, no people."""
-    runs = [run for each in step.runs() for run in _parts(each)]
-    return {
-        "step": step.number,
-        "do": step.do,
-        "settings": step.settings,
-        "models": [f"{model} at {endpoint}" for endpoint, model in _asked(runs)],
-        "prompts": sorted(set(filter(None, (sha256 for run in runs for sha256 in _prompts(run))))),
-        "budget_usd": None if step.budget_usd is None else str(step.budget_usd),
-        "spent_usd": f"{step.spent_usd:f}",
-        "started_at": _time(step.started_at),
-        "ended_at": _time(step.ended_at),
-        "seconds": _seconds(step),
-        "input_sha256": step.input_sha256,
-        "output_sha256": step.output_sha256,
-        "figures": {name: value for name, value in step.figures.items() if name != BY_RUN},
-    }
 
 
 def _source(chain: Chain, step: ChainStep, here: Here) -> dict[str, Any]:
@@ -390,36 +365,6 @@ def _spent(run: Any) -> Decimal:
     if isinstance(run, PipelineRun):
         return spent_by_pipeline(run)
     return run.spent_usd if isinstance(run, PayingRun) else Decimal(0)
-
-
-def _seconds(step: ChainStep) -> int | None:
-    if step.started_at is None or step.ended_at is None:
-        return None
-    return round((step.ended_at - step.started_at).total_seconds())
-
-
-def _parts(run: Any) -> list[Any]:
-    """A run, or the runs that a pipeline began."""
-    if not isinstance(run, PipelineRun):
-        return [run]
-    return [child for each in run.begun if (child := child_of(each)) is not None]
-
-
-def _asked(runs: Sequence[Any]) -> list[tuple[str, str]]:
-    """The endpoints and models that these runs ask, whoever named them."""
-    found = {pair for run in runs if isinstance(run, PayingRun) for pair in run.asked if pair[1]}
-    return sorted(found)
-
-
-def _prompts(run: Any) -> list[str]:
-    """The hashes of the prompts that a run asks by, as they were frozen."""
-    config = getattr(run, "config", {})
-    own = [getattr(run, "prompt_sha256", ""), config.get("prompt", "")]
-    return [*own, *config.get("prompts", {}).values()]
-
-
-def _time(at: datetime | None) -> str | None:
-    return at.astimezone(UTC).isoformat(timespec="seconds") if at else None
 
 
 def _plain(settings: Any) -> Any:

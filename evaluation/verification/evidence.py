@@ -105,7 +105,8 @@ def check_chain(folder: Path, report: Report) -> None:
         told = json.loads((folder / CHAIN).read_text("utf-8"))
         made = {name: of.get("assay:sha256") for name, of in told["entity"].items()}
         for name, step in told["activity"].items():
-            before = [made.get(f"assay:output-{n}") for n in range(int(name.rpartition("-")[2]))]
+            number = int(name.rpartition("-")[2])
+            before = [str(made.get(f"assay:output-{n}") or "") for n in range(number)]
             settings, given = step.get("assay:settings"), step.get("assay:input_sha256")
             if settings is None or not given or not all(before):
                 continue

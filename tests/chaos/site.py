@@ -22,7 +22,7 @@ class ChaosSite(Site):
 
     def __enter__(self) -> Self:
         assert self.stub is not None
-        environment = self._environment(_SWEEP_S) | self.stub.environment
+        environment = self.environment(_SWEEP_S) | self.stub.environment
         environment |= {
             "DJANGO_SETTINGS_MODULE": "tests.chaos.settings",
             "ASSAY_FAILPOINT_LOG": str(self.journal),

@@ -13,11 +13,11 @@ from corpus.models import Benchmark
 from evaluation.chain.effects import NAMES, RUNS
 from evaluation.chain.models import Chain, StepState
 from evaluation.chain.plan import DEFAULT, SPECS
+from evaluation.chain.records import record_of
 from evaluation.chain.services import (
     advance,
     change_plan,
     forecast_plan,
-    record_of,
     start_chain,
 )
 from evaluation.chain.steps import problem_of

@@ -21,6 +21,7 @@ from annotate.models import (
     ReferenceAnswer,
     Review,
     ReviewPoint,
+    Vote,
     VotingPlan,
     WeightScore,
     WorkState,
@@ -50,6 +51,7 @@ from evaluation.chain import services as verbs
 from evaluation.chain.effects import effect_chart, effect_table, effects
 from evaluation.chain.here import Here
 from evaluation.chain.models import Chain, ChainStep, StepState
+from evaluation.chain.records import record_of
 from evaluation.chain.steps import KINDS
 from evaluation.exporters.chain import digest
 from evaluation.models import Release
@@ -66,8 +68,15 @@ from llm import endpoints
 from llm.apps import _stop_paying
 from llm.models import Account, to_units
 from tests.corpus.cleaning.rooms import clean
+from tests.debate.runs.test_screens import make_debate, make_run
 from tests.evaluation.leaderboard.test_matched_pool import derive
-from tests.factories import make_benchmark, make_gold, make_passage, make_query
+from tests.factories import (
+    make_benchmark,
+    make_gold,
+    make_member,
+    make_passage,
+    make_query,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -341,6 +350,10 @@ def test_steps_that_have_not_begun_can_be_planned_anew(benchmark, tmp_path, clie
     add_person(benchmark=benchmark, username="boss", roles=[Role.ADMIN], actor=None)
     client.force_login(User.objects.get(username="boss"))
     again = f"[[step]]\n{first}\n{review}"
+    refused = client.post(f"/b/garden/chains/{chain.pk}/plan/", {"plan": review})
+    assert refused.status_code == 422
+    assert "Step 1 has begun: it stays as it is." in refused.content.decode()
+    assert refused.content.decode().count("do = &quot;review&quot;") == 1  # nothing typed is lost
     client.post(f"/b/garden/chains/{chain.pk}/plan/", {"plan": again})
     page = client.get(f"/b/garden/chains/{chain.pk}/").content.decode()
     assert "Second reviews" in page
@@ -662,6 +675,32 @@ def test_the_same_runs_stand_before_and_after_a_step_and_what_it_adds_beside_the
     # Nothing fell, so the picture shows no fall.
     assert "nDCG@10: 0.200" not in str(effect_chart(steps))
     assert "nDCG@10, machine gold" not in table.header
+
+
+def test_what_people_cost_stands_beside_what_is_spent(benchmark) -> None:
+    VotingPlan.objects.create(benchmark=benchmark, version=1, hourly_pay="18", currency="EUR")
+    query = Query.objects.in_benchmark(benchmark)[0]
+    passage = query.domain.passages.exclude(judgments__query=query)[0]
+    case = EscalationCase.objects.create(
+        query=query, passage=passage, origin="debate:1", status="closed"
+    )
+    debated = make_run(benchmark)
+    make_debate(debated, "escalated", query=query, passage=passage, case=case)
+    for number, ms in enumerate((40_000, 60_000, None)):
+        voter = make_member(benchmark, f"voter-{number}", "annotator")
+        Vote.objects.create(case=case, voter=voter, label=1, elapsed_ms=ms)
+    chain = start(benchmark, 'do = "pool"', 'do = "debate"', 'do = "people"')
+    before = chain.steps.filter(number__lt=3)
+    before.update(state=StepState.DONE, outcome={"debate": debated.pk, "source_sha256": ""})
+    drive(chain)
+    step = chain.steps.get(number=3)
+    # 100 s at 18 an hour.
+    assert (step.figures["people_cost"], step.figures["people_currency"]) == (0.5, "EUR")
+    assert record_of(step)["figures"]["people_cost"] == 0.5
+    assert step.spent_usd == 0
+    table = effect_table(list(chain.steps.all()))
+    place = table.header.index("people, EUR")
+    assert [row[place].value for row in table.rows] == [None, None, 0.5]
 
 
 def test_another_judge_or_grader_begins_its_measure_anew() -> None:
