@@ -348,6 +348,10 @@ def test_steps_that_have_not_begun_can_be_planned_anew(benchmark, tmp_path, clie
     add_person(benchmark=benchmark, username="boss", roles=[Role.ADMIN], actor=None)
     client.force_login(User.objects.get(username="boss"))
     again = f"[[step]]\n{first}\n{review}"
+    refused = client.post(f"/b/garden/chains/{chain.pk}/plan/", {"plan": review})
+    assert refused.status_code == 422
+    assert "Step 1 has begun: it stays as it is." in refused.content.decode()
+    assert refused.content.decode().count("do = &quot;review&quot;") == 1  # nothing typed is lost
     client.post(f"/b/garden/chains/{chain.pk}/plan/", {"plan": again})
     page = client.get(f"/b/garden/chains/{chain.pk}/").content.decode()
     assert "Second reviews" in page
