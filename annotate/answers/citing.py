@@ -19,6 +19,11 @@ _NUMBERED: Final = re.compile(r"doc_?([0-9]{1,6})")
 # Bright-Pro's ids: {task}-{qid}/extraction_{k}.txt, and BRIGHT's folder/file.txt.
 _LIKE_AN_ID: Final = re.compile(r"\S+/\S+\.txt")
 _WORD: Final = re.compile(r"\w+")
+# Of scripts without blanks (Thai to Khmer, Chinese, Japanese) each letter is a word.
+_NO_BLANKS: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+_WHOLE_WORD: Final = re.compile(rf"[{_NO_BLANKS}]|[^\W{_NO_BLANKS}]+")
+# Fewer words support no sentence fully, unless the passage has no more.
+SPAN_WORDS: Final = 3
 # A sentence with fewer words that carry the meaning shows nothing.
 _FEW: Final = 4
 # Below this share of its words in the passages that it cites, a sentence is worth a look.
@@ -26,6 +31,15 @@ LOW_OVERLAP: Final = 0.25
 # Shorter answers cover no set of aspects, longer ones nobody rates. Hints, in words.
 USUAL_WORDS: Final = range(40, 1201)
 _EXCERPT: Final = 90
+
+
+def are_whole_words(passage: str, start: int, end: int) -> bool:
+    """Whether [start, end) in code points is three whole words of a passage or more, or all that
+    it has: a letter or a piece of a word supports nothing."""
+    words = [found.span() for found in _WHOLE_WORD.finditer(passage)]
+    inside = sum(start <= first and last <= end for first, last in words)
+    is_cut = any(first < each < last for first, last in words for each in (start, end))
+    return not is_cut and 0 < min(SPAN_WORDS, len(words)) <= inside
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.candidates.reading import STATES, candidates_of
+from annotate.candidates.reading import STATES, candidates_of, inheriting_refusals
 from annotate.candidates.views import decide, get_candidate, rows_for, table_for
 from annotate.models import SupportLabel
 from corpus.access import enter, enter_unblinded
@@ -100,7 +100,8 @@ class MachineGold(Route):
     @extend_schema(responses=MachineGoldSerializer(many=True))
     def get(self, request: Request, slug: str) -> Response:
         access = enter_unblinded(self.person(), slug)
-        rows = SupportLabel.objects.in_benchmark(access.benchmark).machine_gold().order_by("pk")
+        rows = SupportLabel.objects.in_benchmark(access.benchmark).machine_gold()
+        rows = rows.exclude(pk__in=inheriting_refusals(rows, "aspect__query_id")).order_by("pk")
         rows = rows.select_related("aspect__query__domain", "passage").defer("passage__text")
         return self.page(rows, MachineGoldSerializer)
 

@@ -6,15 +6,18 @@ people decided the very question (docs/voting.md): they read what retrieval prop
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from annotate.candidates.inherited import refused_in
 from annotate.models import Aspect, CaseStatus, EscalationCase, GoldPassage, SupportLabel
 from corpus.access import Access
 from corpus.judgments.models import PEOPLE
 from corpus.judgments.shown import shown_labels
-from corpus.models import Benchmark, Judgment, Pool, PoolEntry
+from corpus.models import Benchmark, CorpusVersion, Judgment, Pool, PoolEntry
+from corpus.texts.models import CLEANED
 
 OPEN, CANDIDATE, CONFLICT, GOLD, REFUSED = "open", "candidate", "conflict", "gold", "no"
 OFF_QUERY: Final = "off_query"
@@ -55,9 +58,25 @@ def shown_support(access: Access) -> QuerySet[SupportLabel]:
 
 def refused_pairs(access: Access) -> QuerySet[Judgment]:
     """Pairs that people found not relevant for the query at all, as far as this person sees: what
-    supports an aspect there is no machine gold."""
+    supports an aspect there is no machine gold. Given right there; see `inheriting_refusals`."""
     rows = Judgment.objects.in_benchmark(access.benchmark).standing()
     return shown_labels(rows.filter(source__in=PEOPLE, label__lte=0), access)
+
+
+def inheriting_refusals(
+    rows: QuerySet[Any], query: str, shown_to: Access | None = None
+) -> list[int]:
+    """Keys of the rows (with a passage, and `query`, a column) whose pair inherits, in the cleaned
+    version that its passage is of, that people found it not relevant."""
+    of_cleaned = rows.filter(passage__version__recipe__kind=CLEANED).order_by("passage__version")
+    told = of_cleaned.values_list("passage__version_id", "pk", query, "passage_id")
+    found: list[int] = []
+    for version, part in groupby(told, key=lambda row: row[0]):
+        of = {pk: (asked, passage) for _, pk, asked, passage in part}
+        of_version = CorpusVersion.objects.get(pk=version)
+        out = refused_in(of_version, {asked for asked, _ in of.values()}, shown_to=shown_to)
+        found += [pk for pk, pair in of.items() if pair in out]
+    return found
 
 
 def in_state(access: Access, rows: QuerySet[PoolEntry], state: str) -> QuerySet[PoolEntry]:
@@ -69,7 +88,10 @@ def in_state(access: Access, rows: QuerySet[PoolEntry], state: str) -> QuerySet[
     is_gold = Exists(assigned.filter(aspect__k=OuterRef("aspect")))
     others = labels.filter(aspect__query=OuterRef("query"), label=1, **_HERE)
     others = others.exclude(aspect__k=OuterRef("aspect"))
-    clashes = Exists(others) | Exists(assigned.exclude(aspect__k=OuterRef("aspect")))
+    clashes = Q(Exists(assigned.exclude(aspect__k=OuterRef("aspect"))))
+    for practice in (False, True):  # the practice model's conflict with one another alone
+        alike = {"label": 1, "practice": practice}
+        clashes |= Q(Exists(own.filter(**alike)), Exists(others.filter(**alike)))
     if state == GOLD:
         return rows.filter(is_gold)
     rows = rows.filter(~is_gold)
@@ -77,10 +99,12 @@ def in_state(access: Access, rows: QuerySet[PoolEntry], state: str) -> QuerySet[
         return rows.filter(no)
     if state == OPEN:
         return rows.filter(~yes, ~no)
-    is_off = Exists(refused_pairs(access).filter(query=OuterRef("query"), **_HERE))
+    rows = rows.filter(yes)
+    is_off = Q(Exists(refused_pairs(access).filter(query=OuterRef("query"), **_HERE)))
+    is_off |= Q(pk__in=inheriting_refusals(rows, "query_id", access))
     if state == OFF_QUERY:
-        return rows.filter(yes, is_off)
-    return rows.filter(yes, ~is_off, clashes if state == CONFLICT else ~clashes)
+        return rows.filter(is_off)
+    return rows.filter(~is_off, clashes if state == CONFLICT else ~clashes)
 
 
 def candidates_of(access: Access, entries: Iterable[PoolEntry]) -> list[dict[str, Any]]:
@@ -103,13 +127,15 @@ def candidates_of(access: Access, entries: Iterable[PoolEntry]) -> list[dict[str
     assigned = {(each.query_id, each.passage_id): each.aspect_id for each in gold}
     pairs = refused_pairs(access).filter(query__in=queries, passage__in=passages).order_by()
     refused = set(pairs.values_list("query_id", "passage_id"))
+    shown = PoolEntry.objects.filter(pk__in=[each.pk for each in rows])
+    inherited = set(inheriting_refusals(shown, "query_id", access))
     return [
         _candidate(
             entry,
             aspects[entry.query_id],
             labels[entry.passage_id],
             assigned.get((entry.query_id, entry.passage_id)),
-            (entry.query_id, entry.passage_id) in refused,
+            (entry.query_id, entry.passage_id) in refused or entry.pk in inherited,
         )
         for entry in rows
     ]
@@ -126,7 +152,15 @@ def _candidate(
     its gold is under, and whether people found it not relevant for the query."""
     aspect = own[entry.aspect or 0]
     label = labels.get(aspect.pk)
-    supported = {assigned, *(pk for pk, each in labels.items() if each.label == 1)}
+    supported = {
+        assigned,
+        # The practice model's conflict with one another alone.
+        *(
+            pk
+            for pk, each in labels.items()
+            if each.label and (label is None or each.practice == label.practice)
+        ),
+    }
     rivals = tuple(
         k
         for k, each in own.items()

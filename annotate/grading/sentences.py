@@ -15,6 +15,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotate import keyed
+from annotate.answers.citing import are_whole_words
 from annotate.answers.rights import answers_here
 from annotate.grading.models import FULL, VERDICTS, SampleKind
 from annotate.grading.services import PEOPLE, SEED, draw_items, kept_back, record
@@ -24,7 +25,9 @@ from corpus.judgments.services import lock_queries
 from kit.errors import Refused
 
 SIZE, POST_EDIT = 100, 25
-NO_WORDS: Final = "Choose the words of the passage that fully support the sentence."
+NO_WORDS: Final = (
+    "Choose the words of the passage that fully support the sentence, three whole ones at least."
+)
 GONE: Final = "This sentence does not wait for you any more."
 FIRST, SHOWN, FINAL, GIVEN = "first", "shown", "final", "given"
 
@@ -174,7 +177,7 @@ def judge_sentence(
             raise Refused(GONE)
         if span is not None and not 0 <= span[0] < span[1] <= len(found.passage.text or ""):
             raise Refused("These words are not in the passage. Choose them again.", field="span")
-        if verdict == FULL and span is None:
+        if verdict == FULL and not (span and are_whole_words(found.passage.text or "", *span)):
             raise Refused(NO_WORDS, field="span")
         mine = own_verdict(found, access)
         stage = stage_of(found, mine)

@@ -39,11 +39,13 @@ class SupportLabelQuerySet(models.QuerySet["SupportLabel"]):
     ) -> Self:
         """Candidates that support a single aspect of the query, as machines or voters say.
 
-        One aspect a passage holds here too: what conflicts counts once an expert chose. So does a
-        passage that people found not relevant for the query at all (`labels` as without some).
+        One aspect a passage holds here too: what conflicts counts once an expert chose; labels of
+        the practice model conflict with one another alone. So does a passage that people found not
+        relevant for the query at all, given there (`labels` as without some).
         """
         others = SupportLabel.objects.standing(without).filter(
             label=1,
+            practice=OuterRef("practice"),
             aspect__removed_at=None,
             aspect__query=OuterRef("aspect__query"),
             passage=OuterRef("passage"),

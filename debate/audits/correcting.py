@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 
 from annotate.models import CaseStatus
 from corpus.models import Judgment
-from debate.audits.services import audited_name, audited_status, is_untouched
+from debate.audits.services import audited_name, audited_status, grade_of, is_untouched
 from debate.models import AuditItem, Debate, DebateRun, RunKind
 from debate.references import GOLD, Reference
 from kit.lists.report_tables import Cell, ReportTable, percent, text
@@ -23,8 +23,9 @@ _HEADER: Final = (
 )
 
 
-# A stratum, pairs that are alike before people look: their run, label, and whether they are gold.
-_Kind = tuple[int, int, bool]
+# A stratum, pairs that are alike before people look: their run, label, a graded judge's grade, and
+# whether they are gold.
+_Kind = tuple[int, int, int, bool]
 # What a pair counts as, by its label and whether the original gold holds it.
 _Value = Callable[[int, bool], bool]
 
@@ -49,7 +50,8 @@ def corrected_sheet(run: DebateRun) -> ReportTable:
     rows = [_row(name, sizes, found, value) for name, value in names.items()]
     notes = (
         f"Of {of} pairs that could be drawn or were; those that people had judged before are left "
-        "out. Strata: what the models said, and whether the original gold holds the pair.",
+        "out. Strata: what the models said (of a graded judge the grade), and whether the original "
+        "gold holds the pair.",
         _HOW,
     )
     return ReportTable(
@@ -77,6 +79,9 @@ _HOW: Final = (
 )
 
 
+_COLUMNS: Final = ("label", "grade", "gold")
+
+
 def _read(runs: Sequence[DebateRun]) -> tuple[dict[_Kind, int], dict[_Kind, list[int]]]:
     """The size of each stratum, and what people said of those drawn from it."""
     sizes: dict[_Kind, int] = {}
@@ -86,17 +91,19 @@ def _read(runs: Sequence[DebateRun]) -> tuple[dict[_Kind, int], dict[_Kind, list
     known = set(closed.values_list("sample__run", flat=True))
     used = [run for run in runs if run.pk in known]
     for place, run in enumerate(used, start=1):
-        pairs = run.debates.filter(status=audited_status(run)).annotate(gold=_in_gold(run))
+        pairs = run.debates.filter(status=audited_status(run)).annotate(
+            gold=_in_gold(run), grade=grade_of(run)
+        )
         # A pair counts once: as the last of these runs labelled it.
         later = Debate.objects.filter(run__in=used[place:], label__isnull=False)
         same = {name: OuterRef(name) for name in ("query", "passage")}
         pairs = pairs.exclude(Exists(later.filter(**same))) if used[place:] else pairs
         drawn = Q(pk__in=AuditItem.objects.filter(sample__run=run).values("debate"))
-        counted = pairs.filter(drawn | is_untouched()).order_by().values_list("label", "gold")
-        for label, gold, count in counted.annotate(n=Count("pk")):
-            sizes[run.pk, label or 0, gold] = count
-        for key, label, gold in pairs.filter(pk__in=decided).values_list("pk", "label", "gold"):
-            found.setdefault((run.pk, label or 0, gold), []).append(decided[key] or 0)
+        counted = pairs.filter(drawn | is_untouched()).order_by().values_list(*_COLUMNS)
+        for label, grade, gold, count in counted.annotate(n=Count("pk")):
+            sizes[run.pk, label or 0, int(grade), gold] = count
+        for label, grade, gold, key in pairs.filter(pk__in=decided).values_list(*_COLUMNS, "pk"):
+            found.setdefault((run.pk, label or 0, int(grade), gold), []).append(decided[key] or 0)
     return sizes, found
 
 
@@ -117,9 +124,10 @@ def _row(
 ) -> tuple[Cell, ...]:
     strata, raw, whole = [], 0, sum(sizes.values())
     for kind in sorted(sizes):
-        said = float(value(*kind[1:]))
+        _, label, _, is_gold = kind
+        said = float(value(label, is_gold))
         raw += int(said) * sizes[kind]
-        pairs = [(said, float(value(label, kind[2]))) for label in found.get(kind, ())]
+        pairs = [(said, float(value(people, is_gold))) for people in found.get(kind, ())]
         strata.append(Stratum(sizes[kind], said, pairs))
     mean = corrected_mean(strata)
     number, low, high = (

@@ -8,7 +8,8 @@ from debate.runs.models import Debate, DebateRun
 
 
 class AuditSample(models.Model):
-    """A seeded draw among the agreed pairs of a run, in proportion to domain and label.
+    """A seeded draw among the agreed pairs of a run, in proportion to domain and label, of a
+    graded judge also to its grade.
 
     One `by_error` goes on where earlier audits of the run found labels least sure; in each label it
     is in proportion to domain.

@@ -5,17 +5,18 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet, Value
-from django.db.models.functions import Cast, Concat
+from django.db.models import Avg, CharField, Exists, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast, Coalesce, Concat, Round
 
 from annotate import keyed
 from annotate.models import CaseKind, CaseStatus, EscalationCase, SupportLabel, VoteSlot
 from annotate.plans.services import as_shown
 from annotate.voting.cases import open_case
 from corpus.judgments.services import lock_queries
-from corpus.models import Benchmark, Judgment, Source
+from corpus.models import Benchmark, Judgment, Source, Status
 from debate.escalation import ORIGIN, asked_of
-from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatus, RunKind
+from debate.models import AuditItem, AuditSample, Debate, DebateRun, DebateStatus, RunKind, Turn
 from debate.runs.figures import pairs_url
 from kit import audit
 from kit.errors import Refused
@@ -32,8 +33,8 @@ class Audited:
     """What people found in a sample so far; `wrong` is of the pairs that are decided.
 
     `bound` is the exact one-sided 95 % upper bound on the share of wrong labels among the pairs
-    that could be drawn. The draw is in proportion to domain and label, which makes the bound of
-    a plain draw, if anything, too high; a draw by error bounds nothing by itself (None).
+    that could be drawn. The draw is in proportion to domain, label and grade, which makes the
+    bound of a plain draw, if anything, too high; a draw by error bounds nothing by itself (None).
     """
 
     sample: AuditSample
@@ -56,9 +57,9 @@ def draw_audit(
     """Put a sample of agreed pairs before people, as cases like any other.
 
     They see query, answers and passage, never the agents' answers. `by_error` draws more of the
-    label that earlier audits are least sure of, which makes corrected figures sharper. Raises
-    Refused for a run that goes on, a size outside 1 to 1,000, where nothing is left to draw, and
-    by error where people have decided nothing yet.
+    label or grade that earlier audits are least sure of, which makes corrected figures sharper.
+    Raises Refused for a run that goes on, a size outside 1 to 1,000, where nothing is left to
+    draw, and by error where people have decided nothing yet.
     """
     if not 1 <= size <= MOST:
         raise Refused(f"Choose 1 to {MOST:,} pairs.", field="size")
@@ -80,7 +81,7 @@ def draw_sample(
     """
     with transaction.atomic():
         agreed = run.debates.filter(status=audited_status(run))
-        strata = _strata(agreed.filter(is_untouched()))
+        strata = _strata(run, agreed.filter(is_untouched()))
         population = sum(map(len, strata.values()))
         if not population:
             words = f"No {audited_name(run)} pair of this run is left that people have not judged."
@@ -124,17 +125,51 @@ def audited(run: DebateRun) -> list[Audited]:
     return [_audited(sample) for sample in run.audits.all()]
 
 
-def audit_bound(benchmark: Benchmark) -> tuple[Proportion, float]:
-    """What people found wrong in all audits of runs whose labels count, and the exact one-sided
-    95 % bound on it; draws by error are left out. The bound is 1 where nothing is decided."""
-    samples = AuditSample.objects.filter(run__benchmark=benchmark, by_error=False)
-    known = [
-        _audited(each).wrong
-        for each in samples.select_related("run").order_by("pk")
-        if not each.run.is_provisional
-    ]
-    hits, n = sum(each.hits for each in known), sum(each.n for each in known)
-    return proportion(hits, n, exact=True), upper_bound(hits, n)
+@dataclass(frozen=True)
+class LeftOpen:
+    """What blind audits leave open of the labels of a benchmark's runs.
+
+    `wrong` is of all pairs that are decided; `bound` the one-sided 95 % upper bound on the share
+    of wrong labels; `unaudited` names the runs of which people decided nothing.
+    """
+
+    wrong: Proportion
+    bound: float
+    unaudited: list[str]
+
+
+def audit_bound(benchmark: Benchmark) -> LeftOpen:
+    """The bound over all runs whose labels count: the sum over runs of their share of the labels
+    times their own exact bound, 1 where people decided nothing of a run or there is none.
+
+    With R audited runs each bound holds at 1 - .05 / R, so that at 95 % all hold together
+    (Bonferroni). Draws by error are left out.
+    """
+    hits, n, shares, unaudited = 0, 0, list[tuple[int, int, int]](), list[str]()
+    for run in benchmark.debate_runs.order_by("pk"):
+        if run.is_provisional or not (size := _counted(run)):
+            continue
+        known = [each.wrong for each in audited(run) if not each.sample.by_error]
+        share = size, sum(each.hits for each in known), sum(each.n for each in known)
+        shares.append(share)
+        hits, n = hits + share[1], n + share[2]
+        if not share[2]:
+            unaudited.append(run.name)
+    confidence = 1 - 0.05 / max(1, len(shares) - len(unaudited))
+    open_labels = sum(
+        size * upper_bound(wrong, of, confidence=confidence) for size, wrong, of in shares
+    )
+    bound = open_labels / sum(size for size, *_ in shares) if shares else 1.0
+    return LeftOpen(proportion(hits, n, exact=True), bound, unaudited)
+
+
+def _counted(run: DebateRun) -> int:
+    """How many of the labels that audits are of stand, or stood until people decided them here:
+    the bound is on labels as the models gave them."""
+    stands = Q(judgment__status=Status.STANDING) | Q(support__status=Status.STANDING)
+    labels = run.debates.filter(status=audited_status(run))
+    drawn = AuditItem.objects.filter(sample__run=run, case__status=CaseStatus.CLOSED)
+    return labels.filter(stands | Q(pk__in=drawn.values("debate"))).count()
 
 
 def audit_sheet(run: DebateRun) -> ReportTable:
@@ -196,34 +231,50 @@ def is_untouched() -> Q:
     return Q(~Exists(cases), ~Exists(people), ~Exists(experts), passage__text__isnull=False)
 
 
-def _strata(debates: QuerySet[Debate]) -> dict[tuple[int, int], list[int]]:
-    strata: dict[tuple[int, int], list[int]] = {}
-    rows = debates.order_by("pk").values_list("query__domain_id", "label", "pk")
-    for domain, label, pk in rows.iterator():
-        strata.setdefault((domain, label or 0), []).append(pk)
+def grade_of(run: DebateRun, debate: str = "pk") -> Combinable:
+    """The grade that a graded judge gave a pair, the rounded mean of its samples; 0 in other runs,
+    where the label alone says what the models said. `debate` is the column of its key."""
+    if run.kind != RunKind.GRADED:
+        return Value(0)
+    turns = Turn.objects.filter(debate=OuterRef(debate)).order_by().values("debate")
+    return Coalesce(Subquery(turns.annotate(grade=Round(Avg("score"))).values("grade")), 0.0)
+
+
+# What is alike before people look: domain, label, grade.
+_Strata = dict[tuple[int, int, int], list[int]]
+
+
+def _strata(run: DebateRun, debates: QuerySet[Debate]) -> _Strata:
+    strata: _Strata = {}
+    rows = debates.annotate(grade=grade_of(run)).order_by("pk")
+    for domain, label, grade, pk in rows.values_list(
+        "query__domain_id", "label", "grade", "pk"
+    ).iterator():
+        strata.setdefault((domain, label or 0, int(grade)), []).append(pk)
     return strata
 
 
-def _by_error(
-    run: DebateRun, strata: dict[tuple[int, int], list[int]], size: int, seed: int
-) -> list[int]:
-    """Of each label as many as `allot_by_spread` gives it, by domain in proportion."""
-    known = [each.decided for each in audited(run)]
-    found = {
-        label: (sum(each[label].hits for each in known), sum(each[label].n for each in known))
-        for label in (0, 1)
-    }
-    if not any(n for _, n in found.values()):
+def _by_error(run: DebateRun, strata: _Strata, size: int, seed: int) -> list[int]:
+    """Of each label and grade as many as `allot_by_spread` gives it, by domain in proportion."""
+    decided = AuditItem.objects.filter(sample__run=run, case__status=CaseStatus.CLOSED)
+    rows = decided.annotate(grade=grade_of(run, "debate")).values_list(
+        "label", "grade", "case__label"
+    )
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for label, grade, people in rows:
+        wrong, n = found.get((label, int(grade)), (0, 0))
+        found[label, int(grade)] = wrong + (people != label), n + 1
+    if not found:
         raise Refused("Draw in proportion first: people have decided nothing of this run yet.")
-    by_label: dict[int, dict[tuple[int, int], list[int]]] = {}
-    for (domain, label), keys in strata.items():
-        by_label.setdefault(label, {})[domain, label] = keys
+    by_said: dict[tuple[int, int], _Strata] = {}
+    for key, pairs in strata.items():
+        by_said.setdefault(key[1:], {})[key] = pairs
     sizes = {
-        label: sum(map(len, parts.values())) + found.get(label, (0, 0))[1]
-        for label, parts in by_label.items()
+        said: sum(map(len, parts.values())) + found.get(said, (0, 0))[1]
+        for said, parts in by_said.items()
     }
     shares = allot_by_spread(sizes, found, size)
-    drawn = [key for label, n in shares.items() for key in draw(by_label[label], n, seed)]
+    drawn = [key for said, n in shares.items() for key in draw(by_said[said], n, seed)]
     # Mixed, so that the order of the cases says nothing of their label.
     return draw({0: drawn}, len(drawn), seed + 1)
 

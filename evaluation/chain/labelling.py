@@ -149,10 +149,14 @@ def _next(here: Here, settings: Settings, runs: Sequence[Any]) -> dict[str, Any]
     count = settings.get("next", 0)
     if not count:
         return {}
-    if not open_proposals(here.benchmark).exists():
+    version = here.ranked  # whose ids the chain's pools hold
+    if not open_proposals(here.benchmark, version).exists():
         return _left(None)
     name = settings.get("name", "")
-    return _left(pool_next(benchmark=here.benchmark, count=count, name=name, actor=here.actor))
+    made = pool_next(
+        benchmark=here.benchmark, count=count, name=name, version=version, actor=here.actor
+    )
+    return _left(made)
 
 
 def _missing(here: Here, runs: Sequence[Any]) -> Lines:

@@ -19,11 +19,12 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Length
 
-from annotate.candidates.reading import proposals
+from annotate.candidates.reading import inheriting_refusals, proposals
 from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel, VotingPlan
 from annotate.workspace.inherited import listed_under
+from corpus.judgments.models import PEOPLE
 from corpus.lists import unused_name
-from corpus.models import Benchmark, CorpusVersion, Pool, PoolEntry
+from corpus.models import Benchmark, CorpusVersion, Judgment, Pool, PoolEntry
 from debate.models import Debate, DebateStatus
 from debate.runs.trajectories import trajectories_in
 from evaluation.content.unconfirmed import unconfirmed
@@ -86,12 +87,12 @@ def chances(benchmark: Benchmark) -> list[float]:
 
 
 def costs(benchmark: Benchmark) -> Costs:
-    """From the latest debates on aspects that are over, by models that are no practice; people's
-    from the voting plan."""
+    """From the latest debates on aspects that are over, by models that are no practice: no trials,
+    no rehearings, which are of disputes alone. People's from the voting plan, where it pays USD."""
     plan = VotingPlan.objects.current(benchmark)
-    pay = plan.pay(VOTES)
+    pay = None if _foreign(plan) else plan.pay(VOTES)
     ended = Debate.objects.filter(run__benchmark=benchmark, aspect__isnull=False)
-    ended = ended.filter(run__practice=False)
+    ended = ended.filter(run__practice=False, run__is_trial=False, run__reheard_of=None)
     ended = ended.filter(status__in=(DebateStatus.AGREED, DebateStatus.ESCALATED))
     rows = list(
         ended.order_by("-pk").values_list("pk", "status", Length("passage__text"))[:_SAMPLE]
@@ -110,14 +111,17 @@ def costs(benchmark: Benchmark) -> Costs:
     )
 
 
-def next_labels(benchmark: Benchmark, count: int = 100) -> list[NextLabel]:
-    """The proposals that nobody judged and that gain most per dollar, the best first.
+def next_labels(
+    benchmark: Benchmark, count: int = 100, version: CorpusVersion | None = None
+) -> list[NextLabel]:
+    """The proposals that nobody judged and that gain most per dollar, the best first; of a corpus
+    version, by default the current one.
 
     Where no cost is known, those that gain most. Raises Refused for a count outside 1 to 1,000.
     """
     if not 1 <= count <= MOST:
         raise Refused(f"Choose 1 to {MOST:,} labels.", field="count")
-    entries = list(open_proposals(benchmark).annotate(length=Length("passage__text")))
+    entries = list(open_proposals(benchmark, version).annotate(length=Length("passage__text")))
     queries = {each.query_id for each in entries}
     found = Aspect.objects.present().filter(query__in=queries).select_related("query__domain")
     aspects: dict[Key, Aspect] = {(each.query_id, each.k): each for each in found}
@@ -152,9 +156,16 @@ def next_labels(benchmark: Benchmark, count: int = 100) -> list[NextLabel]:
     return chosen
 
 
-def pool_next(*, benchmark: Benchmark, count: int, name: str = "", actor: User | None) -> Pool:
+def pool_next(
+    *,
+    benchmark: Benchmark,
+    count: int,
+    name: str = "",
+    version: CorpusVersion | None = None,
+    actor: User | None,
+) -> Pool:
     """Make a pool of these proposals, to be debated. Raises Refused where there is none."""
-    chosen = next_labels(benchmark, count)
+    chosen = next_labels(benchmark, count, version)
     if not chosen:
         raise Refused("Every proposal was judged. Build a pool for aspects without gold first.")
     name = checked_name(benchmark, name)
@@ -196,6 +207,8 @@ def as_table(chosen: Sequence[NextLabel]) -> ReportTable:
     """The labels as a table, the best first."""
     gain, usd = sum(each.gain for each in chosen), [each.usd for each in chosen if each.usd]
     known = len(usd) == len(chosen)
+    of = [each.aspect.query.domain.benchmark for each in chosen[:1]]
+    foreign = [code for each in of if (code := _foreign(VotingPlan.objects.current(each)))]
     price = f" for {sum(usd):,.2f} USD" if known else ""
     return ReportTable(
         name="next-labels",
@@ -219,23 +232,31 @@ def as_table(chosen: Sequence[NextLabel]) -> ReportTable:
             "In the order of gain per dollar."
             if known
             else "In the order of gain: no debate on aspects has a known price above 0 yet.",
+            *(f"Votes are paid in {code}: prices, in USD, are without them." for code in foreign),
         ),
         empty="Every proposal was judged. Build a pool for aspects without gold.",
         summary=f"Together a gain of {gain:.3f}{price}." if chosen else "",
     )
 
 
-def open_proposals(benchmark: Benchmark) -> QuerySet[PoolEntry]:
-    """Proposals of the current corpus version without a label (of the practice model does not
-    count), gold or case: a pool is of one version."""
-    version = CorpusVersion.objects.current(benchmark)
+def open_proposals(
+    benchmark: Benchmark, version: CorpusVersion | None = None
+) -> QuerySet[PoolEntry]:
+    """Proposals of a corpus version, by default the current one, without a label (of the practice
+    model does not count), gold or case, and not found not relevant by people: no machine gold
+    could come of them. A pool is of one version."""
+    version = version or CorpusVersion.objects.current(benchmark)
     own = {"aspect__query": OuterRef("query"), "aspect__k": OuterRef("aspect")}
     here = {"passage": OuterRef("passage")}
     judged = SupportLabel.objects.standing().filter(practice=False, **own, **here)
     gold = GoldPassage.objects.standing().filter(query=OuterRef("query"), **here)
     cases = EscalationCase.objects.filter(**own, **here)
-    rows = proposals(benchmark).filter(~Exists(judged), ~Exists(gold), ~Exists(cases))
+    off = Judgment.objects.standing().filter(query=OuterRef("query"), **here)
+    off = off.filter(source__in=PEOPLE, label__lte=0)
+    none = (~Exists(each) for each in (judged, gold, cases, off))
+    rows = proposals(benchmark).filter(*none)
     rows = rows.filter(pool__corpus_version=version.key if version else None)
+    rows = rows.exclude(pk__in=inheriting_refusals(rows, "query_id"))
     rows = rows.filter(passage__text__isnull=False).select_related("passage", "pool")
     return rows.defer("passage__text").order_by("pk")
 
@@ -247,10 +268,16 @@ def _have(benchmark: Benchmark) -> Mapping[int, int]:
     machine = SupportLabel.objects.in_benchmark(benchmark)
     doubtful = unconfirmed(benchmark)
     machine = machine.machine_gold(doubtful.support, doubtful.labels).filter(practice=False)
+    machine = machine.exclude(pk__in=inheriting_refusals(machine, "aspect__query_id"))
     for rows in (GoldPassage.objects.standing().filter(here), machine):
         for aspect, passage in rows.values_list("aspect", "passage"):
             found[aspect].add(passage)
     return {aspect: len(passages) for aspect, passages in found.items()}
+
+
+def _foreign(plan: VotingPlan) -> str:
+    """What votes are paid in where that is not USD."""
+    return "" if plan.hourly_pay is None or plan.currency.upper() == "USD" else plan.currency
 
 
 def _shares(aspects: Mapping[Key, Aspect]) -> dict[Key, float]:

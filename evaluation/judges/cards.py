@@ -2,7 +2,7 @@
 judges of citations.
 
 A card holds the agreement with people on items that the author of the judge's prompt never saw:
-queries of which nobody had labelled or graded anything, and no model said anything, when the prompt
+queries of which nobody, people or models, had labelled, graded or judged anything when the prompt
 was first used here.
 """
 
@@ -14,7 +14,7 @@ from django.db.models import Count, Min, Q
 from django.db.models.functions import Length
 from django.urls import reverse
 
-from annotate.models import CaseStatus, Vote
+from annotate.models import CaseStatus
 from corpus.models import Benchmark
 from debate.models import AuditItem, Debate, DebateRun, RunKind
 from evaluation.agents.models import AnswerVerdict, JudgeRun, VerdictState
@@ -24,12 +24,7 @@ from evaluation.agents.trust.people import ON_POINTS, answer_key, grades_of, poi
 from evaluation.agents.trust.repeating import repeated
 from evaluation.judges.card import BINARY, Card, Measure, Seen, changed
 from evaluation.judges.exchange import LEADERBOARD, QRELS
-from evaluation.judges.graders import (
-    citation_cards,
-    graded_before,
-    grader_cards,
-    queries_in,
-)
+from evaluation.judges.graders import citation_cards, grader_cards, seen_before
 from evaluation.judges.orders import judges_of
 from kit.stats.proportions import Proportion, proportion
 
@@ -53,7 +48,9 @@ def cards_of(benchmark: Benchmark) -> list[Card]:
 def _agent_card(judge: JudgeRun) -> Card:
     benchmark = judge.benchmark
     said = verdicts_by(judge)
-    seen_before = _seen_answers(judge)
+    prompt = judge.config["prompt"]
+    runs_by = [each for each in benchmark.judge_runs.all() if each.config["prompt"] == prompt]
+    seen_by_then = seen_before(benchmark, min(each.created_at for each in runs_by))
     measures: dict[str, list[Seen]] = {name: [] for name in ON_POINTS}
     for grade in grades_of(benchmark):
         key = answer_key(grade.answer.origin)
@@ -68,7 +65,7 @@ def _agent_card(judge: JudgeRun) -> Card:
                     float(getattr(verdict, name)),
                     float(value),
                     len(grade.answer.text),
-                    grade.answer.query_id not in seen_before,
+                    grade.answer.query_id not in seen_by_then,
                 )
             )
     runs = [each for each in _same_judge(judge) if is_same(each, judge)]
@@ -98,16 +95,6 @@ def _agent_card(judge: JudgeRun) -> Card:
 def _same_judge(judge: JudgeRun) -> Iterable[JudgeRun]:
     rows = judge.benchmark.judge_runs.filter(endpoint=judge.endpoint, model=judge.model)
     return rows.filter(mode=judge.mode).select_related("account").order_by("pk")
-
-
-def _seen_answers(judge: JudgeRun) -> set[int]:
-    """Queries of which something was judged or graded before this prompt was first used."""
-    runs = judge.benchmark.judge_runs.all()
-    first = min(run.created_at for run in runs if run.config["prompt"] == judge.config["prompt"])
-    verdicts = AnswerVerdict.objects.filter(
-        run__benchmark=judge.benchmark, run__created_at__lt=first
-    ).exclude(state=VerdictState.WAITING)
-    return queries_in((verdicts, "query"), graded_before(judge.benchmark, first))
 
 
 def _swapped(judge: JudgeRun, said: Any) -> Proportion:
@@ -157,7 +144,8 @@ def _label_card(benchmark: Benchmark, runs: Sequence[DebateRun]) -> Card:
         labelled=Count("pk", filter=Q(label__isnull=False)),
         failed=Count("pk", filter=Q(status__in=("failed", "unreadable", "refused"))),
     )
-    seen_before = _seen_pairs(benchmark, newest.prompt_sha256)
+    used = benchmark.debate_runs.filter(prompt_sha256=newest.prompt_sha256)
+    seen_by_then = seen_before(benchmark, used.aggregate(first=Min("created_at"))["first"])
     # Draws by error would weigh some labels more than others.
     audits = AuditItem.objects.filter(
         sample__run__in=runs, sample__by_error=False, case__status=CaseStatus.CLOSED
@@ -165,7 +153,7 @@ def _label_card(benchmark: Benchmark, runs: Sequence[DebateRun]) -> Card:
     columns = ("pk", "debate__query", "label", "case__label", "length")
     seen = [
         Seen((pk,), query, float(label > 0), float(people > 0), length or 0,
-             query not in seen_before)
+             query not in seen_by_then)
         for pk, query, label, people, length in audits.order_by("pk").values_list(*columns)
     ]  # fmt: skip
     models = _models(newest)
@@ -184,15 +172,6 @@ def _label_card(benchmark: Benchmark, runs: Sequence[DebateRun]) -> Card:
         again=_flipped(runs, "replicate"),
         files=[(QRELS, str(newest.pk))],
     )
-
-
-def _seen_pairs(benchmark: Benchmark, prompt: str) -> set[int]:
-    """Queries that a run of before debated, or people voted on, when the prompt was first used."""
-    runs = benchmark.debate_runs.filter(prompt_sha256=prompt)
-    first = runs.aggregate(first=Min("created_at"))["first"]
-    debates = Debate.objects.filter(run__benchmark=benchmark, run__created_at__lt=first)
-    votes = Vote.objects.filter(case__query__domain__benchmark=benchmark, created_at__lt=first)
-    return queries_in((debates, "query"), (votes, "case__query"))
 
 
 def _flipped(runs: Sequence[DebateRun], name: str) -> Proportion:

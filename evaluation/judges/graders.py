@@ -1,6 +1,6 @@
 """Cards of who judges generated answers: graders of them, and judges of what they cite."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import combinations
 from typing import Any, Final, TypeVar
@@ -9,8 +9,10 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Length
 from django.urls import reverse
 
-from annotate.models import AnswerGrade, SentenceGrade
-from corpus.models import Benchmark
+from annotate.models import AnswerGrade, SentenceGrade, SpotCheck, SupportLabel, Vote
+from corpus.models import Benchmark, Judgment, Source
+from debate.models import Debate
+from evaluation.agents.models import AnswerVerdict, VerdictState
 from evaluation.judges.card import BINARY, POINTS, Card, Measure, Seen, changed
 from evaluation.judges.exchange import LEADERBOARD, NUGGETS, QRELS
 from evaluation.rag.grading import with_order
@@ -26,7 +28,7 @@ _STRINGS: Final = "exact strings"
 # Fully, partly, not.
 _SUPPORT: Final = (0.0, 1.0, 2.0)
 _RunT = TypeVar("_RunT", bound=JudgingRun)
-_Values = dict[Hashable, object]
+_Values = dict[Any, object]
 
 
 def grader_cards(benchmark: Benchmark) -> list[Card]:
@@ -45,16 +47,37 @@ def citation_cards(benchmark: Benchmark) -> list[Card]:
     return list(map(_citation_card, _grouped(keys)))
 
 
-def queries_in(*rows: tuple[QuerySet[Any], str]) -> set[int]:
-    """The queries that stand in such columns."""
-    return {key for some, name in rows for key in
-            some.order_by().values_list(name, flat=True).distinct()}  # fmt: skip
+# What people and models say of a query, by kind: where its query stands, and when it was said.
+# Answers that nobody judged yet say nothing of how they are to be judged.
+_SAID: Final[Sequence[tuple[QuerySet[Any], str, str]]] = (
+    (Judgment.objects.exclude(source=Source.ORIGINAL), "query", "created_at"),
+    (SupportLabel.objects.all(), "aspect__query", "created_at"),
+    (Vote.objects.all(), "case__query", "created_at"),
+    (SpotCheck.objects.all(), "item__case__query", "created_at"),
+    (AnswerGrade.objects.all(), "answer__query", "created_at"),
+    (SentenceGrade.objects.all(), "item__query", "created_at"),
+    (Debate.objects.all(), "query", "run__created_at"),
+    (AnswerVerdict.objects.exclude(state=VerdictState.WAITING), "query", "run__created_at"),
+    (Grade.objects.exclude(state=GradeState.WAITING), "answer__query", "run__created_at"),
+    (
+        SupportVerdict.objects.exclude(state=SupportState.WAITING),
+        "claim__answer__query",
+        "run__created_at",
+    ),
+)
 
 
-def graded_before(benchmark: Benchmark, first: datetime) -> tuple[QuerySet[Any], str]:
-    """What people had scored of answers by then, as `queries_in` takes it."""
-    grades = AnswerGrade.objects.filter(answer__sample__benchmark=benchmark, created_at__lt=first)
-    return grades, "answer__query"
+def seen_before(benchmark: Benchmark, first: datetime) -> set[int]:
+    """Queries of which anybody, people or models, had labelled, graded, debated or judged anything
+    here by then, of whatever kind; the original gold is left out."""
+    return {
+        key
+        for rows, query, at in _SAID
+        for key in rows.filter(**{f"{query}__domain__benchmark": benchmark, f"{at}__lt": first})
+        .order_by()
+        .values_list(query, flat=True)
+        .distinct()
+    }
 
 
 def _grouped(rows: Iterable[tuple[Hashable, _RunT]]) -> list[list[_RunT]]:
@@ -95,52 +118,46 @@ def _grader_card(runs: Sequence[GradeRun]) -> Card:
     )
 
 
-def _last_grades(runs: Sequence[GradeRun]) -> list[Grade]:
-    """What a grader said last of each answer: an answer that was graded again is one item."""
+def _last_grades(runs: Sequence[GradeRun]) -> dict[tuple[int, str], Grade]:
+    """What a grader said last of each text that answers a query: however many systems gave it, and
+    however often it was graded, it is one item."""
     rows = Grade.objects.filter(run__in=runs, state=GradeState.GRADED).defer("said", "error")
     rows = rows.select_related("answer").order_by("run_id", "pk")
-    return list({grade.answer_id: grade for grade in rows}.values())
+    return {(each.answer.query_id, each.answer.text.strip()): each for each in rows}
 
 
-def _seen_by_people(newest: GradeRun, grades: Iterable[Grade]) -> list[Seen]:
+def _seen_by_people(newest: GradeRun, grades: Mapping[tuple[int, str], Grade]) -> list[Seen]:
     """Grades beside what people said of the same words; what says nothing is wrong by rule."""
     said = said_by_people(newest.benchmark, newest.rag_run.harness)
-    seen_before = _seen_generated(newest) if said else set()
+    first = _first_used(newest, newest.benchmark.grade_runs.all())
+    seen = seen_before(newest.benchmark, first) if said else set()
     return [
         Seen(
-            (grade.answer_id, person),
-            grade.answer.query_id,
+            (query, text, person),
+            query,
             min(max(round(grade.value or 0.0), 0.0), POINTS[-1]),
             mark,
             len(text),
-            grade.answer.query_id not in seen_before,
+            query not in seen,
         )
-        for grade in grades
+        for (query, text), grade in grades.items()
         if grade.answer.is_informed
-        for text in [grade.answer.text.strip()]
-        for person, mark in said.get((grade.answer.query_id, text), {}).items()
+        for person, mark in said.get((query, text), {}).items()
     ]
 
 
-def _seen_as_strings(grades: Iterable[Grade]) -> list[Seen]:
+def _seen_as_strings(grades: Mapping[tuple[int, str], Grade]) -> list[Seen]:
     return [
         Seen(
-            (grade.answer_id,),
-            grade.answer.query_id,
+            key,
+            key[0],
             grade.value or 0.0,
             float(grade.answer.accuracy),
             sum(map(len, grade.answer.answers)),
         )
-        for grade in grades
+        for key, grade in grades.items()
         if grade.answer.accuracy is not None
     ]
-
-
-def _seen_generated(newest: GradeRun) -> set[int]:
-    """Queries whose generated answers somebody had graded when this prompt was first used."""
-    first = _first_used(newest, newest.benchmark.grade_runs.all())
-    grades = Grade.objects.filter(run__benchmark=newest.benchmark, run__created_at__lt=first)
-    return queries_in((grades, "answer__query"), graded_before(newest.benchmark, first))
 
 
 def _first_used(newest: JudgingRun, runs: Iterable[JudgingRun]) -> datetime:
@@ -177,15 +194,14 @@ def _asked_again(runs: Sequence[_RunT], values: Callable[[_RunT], _Values]) -> P
 
 def _grade_values(run: GradeRun) -> _Values:
     """Grades that were asked for: what says nothing has none of these."""
-    rows = run.grades.filter(state=GradeState.GRADED, answer__is_informed=True)
-    return dict(rows.values_list("answer", "value"))
+    grades = _last_grades([run]).items()
+    return {key: each.value for key, each in grades if each.answer.is_informed}
 
 
 def _ordered_values(run: GradeRun) -> _Values:
     """The same of answers that were held against several true ones."""
-    several = run.rag_run.answers.filter(query__in=with_order(run.rag_run))
-    keys = set(several.values_list("pk", flat=True))
-    return {key: value for key, value in _grade_values(run).items() if key in keys}
+    several = with_order(run.rag_run)
+    return {key: value for key, value in _grade_values(run).items() if key[0] in several}
 
 
 def _citation_card(runs: Sequence[SupportRun]) -> Card:
@@ -224,7 +240,8 @@ def _seen_citations(newest: SupportRun, verdicts: QuerySet[SupportVerdict]) -> l
         "item__origin", "grader", "first"
     ):
         people.setdefault(claim_of(origin), []).append((person, first or 0))
-    before = _seen_support(newest) if people else set()
+    first_used = _first_used(newest, newest.benchmark.support_runs.all())
+    before = seen_before(newest.benchmark, first_used) if people else set()
     rows = verdicts.filter(state=SupportState.JUDGED, claim__in=list(people))
     columns = ("claim", "claim__answer__query", "value", "length")
     rows = rows.annotate(length=Length("claim__passage__text")).order_by("run", "pk")
@@ -234,18 +251,6 @@ def _seen_citations(newest: SupportRun, verdicts: QuerySet[SupportVerdict]) -> l
         for claim, query, value, length in last.values()
         for person, first in people[claim]
     ]
-
-
-def _seen_support(newest: SupportRun) -> set[int]:
-    """Queries of whose citations somebody had judged one when this prompt was first used."""
-    first = _first_used(newest, newest.benchmark.support_runs.all())
-    verdicts = SupportVerdict.objects.filter(
-        run__benchmark=newest.benchmark, run__created_at__lt=first
-    )
-    grades = SentenceGrade.objects.filter(
-        item__sample__benchmark=newest.benchmark, created_at__lt=first
-    )
-    return queries_in((verdicts, "claim__answer__query"), (grades, "item__query"))
 
 
 def _support_values(run: SupportRun) -> _Values:

@@ -25,7 +25,7 @@ from evaluation.metrics.ranking import Matched
 from evaluation.metrics.scoring import case_of
 from evaluation.metrics.standings import rank_intervals
 from evaluation.scores.models import NoiseCheck, ScoreSheet
-from evaluation.scores.reading import lists_of
+from evaluation.scores.reading import last_event, lists_of
 from evaluation.scores.services import GoldView, gold_in
 from evaluation.scores.sheets import metric_name
 from kit.errors import Refused
@@ -171,7 +171,8 @@ def marks_for(
     access: Access, board: Leaderboard, sheet: ScoreSheet
 ) -> tuple[NoiseCheck | None, Mapping[int, tuple[int, int]]]:
     """The last check of this board that is over, and the runs that label noise could give another
-    place: from which to which; none for those who may not see checks."""
+    place: from which to which; none for those who may not see checks, and none where the scores
+    are of other labels or runs than the check."""
     if not access.is_admin and (access.is_voter or not access.is_reviewer):
         return None, {}
     rows = NoiseCheck.objects.filter(
@@ -183,11 +184,14 @@ def marks_for(
     )
     if board.profile != STRICT.name or (check := rows.order_by("-pk").first()) is None:
         return None, {}
-    ranks = {line.run.pk: line.rank for line in board.lines}
+    ranks = {line.run.pk: line.rank for line in board.lines if line.rank is not None}
+    is_same = {row["run"] for row in check.result} == ranks.keys()
+    if not is_same or last_event(access.benchmark, check.created_at) != sheet.event_id:
+        return None, {}
     places = {
         row["run"]: (row["low"], row["high"])
         for row in check.result
-        if (rank := ranks.get(row["run"])) and not row["low"] == rank == row["high"]
+        if not row["low"] == ranks[row["run"]] == row["high"]
     }
     return check, places
 

@@ -1,11 +1,14 @@
 """Does retrieval say what generation says? RAGAlign and its kin (docs/protocol.md 6.8)."""
 
 from collections.abc import Sequence
+from math import atanh, sqrt, tanh
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from evaluation.metrics.run import Flags, Floats
+from kit.stats.results import Interval
 
 
 class Alignment(NamedTuple):
@@ -65,6 +68,20 @@ def partial_correlation(
     if left < 1e-12:
         return None
     return float(np.clip((both - one * other) / np.sqrt(left), -1.0, 1.0))
+
+
+def fisher_interval(
+    value: float | None, n: int, *, given: int = 0, confidence: float = 0.95
+) -> Interval | None:
+    """Of a correlation over `n` items with `given` others taken out: Fisher's z, tanh(atanh r +-
+    q / sqrt(n - given - 3)), q the normal quantile. It takes items as drawn one by one; where one
+    side is right or wrong it is an approximation. None below n = given + 4, and at -1 and 1."""
+    free = n - given - 3
+    if value is None or free < 1 or abs(value) >= 1:
+        return None
+    reach = float(special.ndtri((1 + confidence) / 2)) / sqrt(free)
+    ends = (tanh(atanh(value) - reach), tanh(atanh(value) + reach))
+    return Interval(*ends, confidence, "Fisher's z")
 
 
 def majority(verdicts: Floats) -> Floats:

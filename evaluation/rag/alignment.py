@@ -7,6 +7,8 @@ import numpy as np
 from django.urls import reverse
 
 from evaluation.metrics.alignment import (
+    Alignment,
+    fisher_interval,
     min_max,
     partial_correlation,
     rag_align,
@@ -18,7 +20,8 @@ from evaluation.rag.models import SourceKind
 from evaluation.rag.reading import VIEWS, Board, means_of, outcome_words
 from evaluation.scores.services import GoldView
 from kit.charts.plots import Slope
-from kit.lists.report_tables import Cell, ReportTable, text
+from kit.lists.report_tables import Cell, ReportTable, measured, text
+from kit.stats.proportions import proportion
 
 CELLS: Final = {
     "hit_correct": "hit and correct",
@@ -37,31 +40,32 @@ def align_table(board: Board, outcome: str) -> ReportTable:
         hits, correct, known = outcome_pairs(board, outcome, row, view)
         found = rag_align(hits[known].tolist(), correct[known].tolist())
         parts = [
-            rag_align(h[k].tolist(), c[k].tolist()).share
+            rag_align(h[k].tolist(), c[k].tolist())
             for h, c, k in zip(*(np.split(each, board.starts[1:]) for each in
                                  (hits, correct, known)), strict=True)
         ]  # fmt: skip
-        shares = [share for share in parts if share is not None]
+        shares = [each.share for each in parts if each.share is not None]
         rows.append(
             (
                 text(board.systems[row].name),
                 text(GOLD[view]),
                 *(Cell(count, url=cell_url(board, row, view, name, outcome))
                   for name, count in zip(CELLS, found, strict=True)),
-                Cell(found.share, "coefficient"),
-                *(Cell(share, "coefficient") for share in parts),
+                _share(found),
+                *map(_share, parts),
                 Cell(sum(shares) / len(shares) if shares else None, "coefficient"),
-                Cell(int((~known).sum())),
+                Cell(sum(found)),
+                Cell(int((board.asked[row] & ~known).sum())),
             )
         )  # fmt: skip
     header = (
         *("system", "gold", *CELLS.values(), f"RAGAlign@{board.run.k}", *board.domains),
-        *("mean of domains", "left out"),
+        *("mean of domains", "queries", "left out"),
     )
     notes = (
         f"Share of queries in which retrieval ({board.measures[0]}) and generation "
-        f"({outcome_words(board, outcome)}) come out alike. Queries without gold or grade are left "
-        "out.",
+        f"({outcome_words(board, outcome)}) come out alike, with Wilson's interval. Queries "
+        "without gold or grade are left out.",
     )
     return ReportTable("align", "Do answers follow retrieval?", header, tuple(rows), notes)
 
@@ -72,26 +76,32 @@ def correlation_table(board: Board, outcome: str) -> ReportTable:
     gold = board.baseline(SourceKind.GOLD)
     rows = []
     for row, view in _ranked(board):
-        cells, size = [], 0
+        cells: list[Cell] = []
         for name in board.measures[1:]:
             pair = board.retrieved[view, name][row], board.outcomes[outcome][row]
             x, y = _together(*pair)
-            size = len(x)
-            cells.append(Cell(system_pearson(x.tolist(), y.tolist()), "coefficient"))
-            left = None
+            cells += _correlation(system_pearson(x.tolist(), y.tolist()), len(x))
+            left, size = None, 0
             if gold is not None:
                 three = _together(*pair, board.outcomes[outcome][gold])
-                left = partial_correlation(*(each.tolist() for each in three))
-            cells.append(Cell(left, "coefficient"))
-        rows.append((text(board.systems[row].name), text(GOLD[view]), *cells, Cell(size)))
-    heads = [head for name in board.measures[1:] for head in (name, f"{name}, given answerable")]
+                left, size = partial_correlation(*(each.tolist() for each in three)), len(three[0])
+            cells += _correlation(left, size, given=1)
+        rows.append((text(board.systems[row].name), text(GOLD[view]), *cells))
+    heads = [
+        each
+        for name in board.measures[1:]
+        for head in (name, f"{name}, given answerable")
+        for each in (head, f"{head}: queries")
+    ]
     notes = (
         "Pearson's correlation over queries; where the outcome is right or wrong, that is the "
-        "point-biserial one. Undefined where one of both never varies.",
-        "Given answerable: what the generator makes of the query from gold evidence is taken out "
+        "point-biserial one. Undefined where one of both never varies. Intervals: 95 %, "
+        "Fisher's z, queries as drawn one by one.",
+        "Given answerable: what the generator makes of the query from "
+        f"{'gold evidence' if gold is None else board.systems[gold].name} is taken out "
         "(partial correlation).",
     )
-    header = ("system", "gold", *heads, "queries")
+    header = ("system", "gold", *heads)
     return ReportTable("correlation", "Correlation by query", header, tuple(rows), notes)
 
 
@@ -108,17 +118,30 @@ def systems_table(board: Board, outcome: str) -> ReportTable:
                 (
                     text(name),
                     text(GOLD[view]),
-                    Cell(found, "coefficient"),
-                    Cell(len(both)),
+                    *_correlation(found, len(both)),
                     Cell(moved),
                 )
             )
     notes = (
         "Pearson's correlation of means over systems. The paper prints .985 for Hit@10 after "
-        "holes were filled; 20 of 25 systems change rank. Of two systems it is always 1 or -1.",
+        "holes were filled; 20 of 25 systems change rank. Of two systems it is always 1 or -1. "
+        "Intervals: 95 %, Fisher's z, from four systems on; systems that share queries are not "
+        "independent, which no interval here knows.",
     )
     header = ("retrieval", "gold", "Pearson", "systems", "rank changed")
     return ReportTable("systems", "Correlation over systems", header, tuple(rows), notes)
+
+
+def _share(found: Alignment) -> Cell:
+    n = sum(found)
+    return measured(proportion(found.hit_correct + found.miss_wrong, n), "coefficient")
+
+
+def _correlation(value: float | None, n: int, *, given: int = 0) -> tuple[Cell, Cell]:
+    """The coefficient with its interval, and over how many."""
+    ends = fisher_interval(value, n, given=given)
+    low, high = (ends.low, ends.high) if ends else (None, None)
+    return Cell(value, "coefficient", low, high), Cell(n)
 
 
 def shift_table(board: Board, outcome: str) -> ReportTable:

@@ -37,6 +37,7 @@ from evaluation.rag.reading import (
     follows_from,
     means_of,
     outcome_words,
+    said_once,
 )
 from evaluation.scores.reading import SEED
 from evaluation.scores.services import GoldView
@@ -56,7 +57,7 @@ from kit.stats.ratings import from_columns
 from kit.templatetags.figures import figure
 
 # Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
-_FORM: Final = 8
+_FORM: Final = 9
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,10 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
     others = [n for n in board.outcomes if n != outcome and not {n, outcome} <= alone]
     whole = {name: means_of(board, board.outcomes[name]) for name in others}
     drawn = _drawn(board, outcome)
-    low, high = (means_of(board, _filled(values, end)) for end in (0.0, board.best(outcome)))
+    left_out = board.asked & np.isnan(values)
+    low, high = (
+        means_of(board, np.where(left_out, end, values)) for end in (0.0, board.best(outcome))
+    )
     rows = []
     for row, source in enumerate(board.systems):
         kinds = ["coefficient" if board.best(name) == 1 else "number" for name in others]
@@ -190,7 +194,7 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
             (
                 text(source.name, _source_url(board, row)),
                 *drawn[row],
-                Cell(int(np.isnan(values[row]).sum())),
+                Cell(int(left_out[row].sum())),
                 Cell(_number(low[row]), kind),
                 Cell(_number(high[row]), kind),
                 *(Cell(_number(whole[o][row]), k) for o, k in zip(others, kinds, strict=True)),
@@ -205,8 +209,9 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
         *("nothing found", "failed", "passages without text"),
     )
     notes = (
-        "Means over domains, unweighted. What has no readable grade is left out and counted; "
-        "beside stand the means with all of it as 0 and as best.",
+        "Means over domains, unweighted; none where a system was not asked in one of them. What "
+        "has no readable grade is left out and counted; beside stand the means with all of it as 0 "
+        "and as best.",
         "Intervals: 2,000 draws of queries within each domain, paired for the gain over no "
         "retrieval, 95 %. p: two-sided randomisation test of that gain, each domain with the same "
         "weight.",
@@ -347,10 +352,12 @@ def _strata(
 
 
 def graders_table(board: Board) -> ReportTable:
-    """How far graders agree, over all answers that two of them graded."""
+    """How far graders agree, over all texts that two of them graded."""
     is_short = board.best(TOGETHER) == 1
-    columns = [np.clip(np.round(said.ravel()), 0, 100) for said in board.voices.values()]
-    given = [[None if np.isnan(v) else v for v in column.tolist()] for column in columns]
+    given = [
+        [None if v is None else float(min(max(round(v), 0), 100)) for v in said]
+        for said in said_once(board)
+    ]
     scale = [float(n) for n in range(2 if is_short else 101)]
     ratings = from_columns(given, categories=scale, scores=scale)
     found = [
@@ -372,7 +379,8 @@ def graders_table(board: Board) -> ReportTable:
     )
     notes = (
         f"Graders: {'; '.join(board.voices)}. Whoever left an answer ungraded is left out of it; "
-        "scores count in whole points. One model’s replies count once, however they are read.",
+        "scores count in whole points. One model’s replies count once, however they are read; so "
+        "does one text that several systems gave to a query.",
     )
     header = ("coefficient", "value", "answers", "graders", "why not")
     return ReportTable("graders", "Agreement of graders", header, rows, notes)
@@ -419,10 +427,6 @@ def _source_url(board: Board, row: int) -> str:
     source = board.systems[row]
     here = reverse("rag-run", args=[board.run.benchmark.slug, source.run_id])
     return f"{here}?source={source.pk}"
-
-
-def _filled(values: Floats, end: float) -> Floats:
-    return np.where(np.isnan(values), end, values)
 
 
 def _number(value: float) -> float | None:

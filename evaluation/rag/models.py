@@ -84,6 +84,11 @@ class RagSource(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def system(self) -> tuple[str, str, int | None]:
+        """What makes two sources of a generator the same system."""
+        return self.kind, self.name, self.corpus_version_id
+
 
 class AnswerState(models.TextChoices):
     """waiting -> answered or failed; failed -> waiting, when it is asked again."""

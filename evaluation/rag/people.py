@@ -6,7 +6,7 @@ by rule: nobody is asked about it.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from django.db.models import Count, Max, QuerySet
 
@@ -24,6 +24,14 @@ _ORIGIN: Final = "rag"
 KINDS: Final = (SampleKind.TRUTHS, SampleKind.LONG)
 # By query and text of an answer: who said what of it, on the scale of its kind.
 Said = Mapping[tuple[int, str], Mapping[int, float]]
+
+
+class Mark(NamedTuple):
+    """What a person said of an answer, on the scale of its kind, and the run it was drawn from."""
+
+    run: int
+    person: int
+    value: float
 
 
 def kind_of(harness: str) -> SampleKind:
@@ -60,16 +68,23 @@ def samples(run: RagRun) -> QuerySet[GradingSample]:
     return drawn_from(f"{_ORIGIN}:{run.pk}:", *KINDS)
 
 
-def said_by_people(benchmark: Benchmark, harness: str) -> Said:
+def marks_of(benchmark: Benchmark, harness: str) -> dict[tuple[int, str], list[Mark]]:
     """What stands of what people said of generated answers of a harness, or of another one whose
-    answers are judged alike; of one person the last word."""
+    answers are judged alike, oldest first."""
     kind = kind_of(harness)
-    found: dict[tuple[int, str], dict[int, float]] = {}
-    columns = ("answer__query", "answer__text", "grader", "scores")
+    found: dict[tuple[int, str], list[Mark]] = {}
+    columns = ("answer__query", "answer__text", "answer__origin", "grader", "scores")
     rows = _grades(benchmark).filter(answer__sample__kind=kind).order_by("created_at", "pk")
-    for query, text, person, scores in rows.values_list(*columns):
-        found.setdefault((query, text), {})[person] = scores[SCALES[kind].name]
+    for query, text, origin, person, scores in rows.values_list(*columns):
+        mark = Mark(int(origin.split(":")[1]), person, scores[SCALES[kind].name])
+        found.setdefault((query, text), []).append(mark)
     return found
+
+
+def said_by_people(benchmark: Benchmark, harness: str) -> Said:
+    """The same by person, whatever it was drawn from; of one person the last word."""
+    marks = marks_of(benchmark, harness)
+    return {at: {each.person: each.value for each in every} for at, every in marks.items()}
 
 
 def last_said(benchmark: Benchmark) -> tuple[int, int, int]:

@@ -17,7 +17,7 @@ from evaluation.metrics.alignment import majority
 from evaluation.metrics.run import Flags, Floats, Whole
 from evaluation.metrics.standings import task_means
 from evaluation.rag.models import AnswerState, GradeRun, RagAnswer, RagRun, RagSource, SourceKind
-from evaluation.rag.people import last_said, said_by_people
+from evaluation.rag.people import last_said, marks_of
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.protocol.grading import BEST, STRICT
 from evaluation.scores import sheets
@@ -76,14 +76,20 @@ class Board:
         return [list(part) for part in zip(*kept, strict=True)] or [[] for _ in tables]
 
     @property
+    def asked(self) -> Flags:
+        """Which queries each system was asked: a run may be of one domain."""
+        keys = [key for key, *_ in self.queries]
+        return np.array([np.isin(keys, each.sheet["queries"]) for each in self.systems])
+
+    @property
     def is_scored(self) -> bool:
         """Whether the leaderboard has scored any of the systems at this number of passages."""
         return not all(map(_is_bare, self.retrieved.values()))
 
     def baseline(self, kind: str) -> int | None:
-        """The row of a baseline."""
+        """The row of a baseline; of gold of several corpus versions the newest."""
         rows = [row for row, each in enumerate(self.systems) if each.kind == kind]
-        return rows[0] if rows else None
+        return rows[-1] if rows else None
 
     def best(self, outcome: str) -> float:
         """The most that an answer can have."""
@@ -163,19 +169,25 @@ def board_of(run: RagRun) -> Board:
     answered = _answered(runs)
     order = {each.pk: place for place, each in enumerate(runs)}
     newest: dict[tuple[object, ...], RagSource] = {}
-    rows = RagSource.objects.filter(run__in=runs).select_related("retrieval_run")
+    held_by: dict[tuple[object, ...], set[int]] = {}
+    rows = RagSource.objects.filter(run__in=runs).select_related("retrieval_run", "corpus_version")
     for source in sorted(rows, key=lambda each: (order[each.run_id], each.pk)):
-        newest.setdefault((source.kind, source.name, source.corpus_version_id), source)
+        newest.setdefault(source.system, source)
+        held_by.setdefault(source.system, set()).add(source.run_id)
     kinds = [SourceKind.NONE, SourceKind.GOLD, SourceKind.RUN]
     systems = sorted(
         newest.values(), key=lambda each: (kinds.index(SourceKind(each.kind)), each.pk)
     )
+    held = [held_by[each.system] for each in systems]
+    for source in systems:  # as systems are named that rank a derived version
+        if source.kind == SourceKind.GOLD and source.corpus_version:
+            source.name += f", {source.corpus_version.name}"
     queries = _queries(run.benchmark, systems)
     places = {key: place for place, (key, _, _) in enumerate(queries)}
     domains = [domain for _, domain, _ in queries]
     changed = [place for place, name in enumerate(domains) if domains[place - 1 : place] != [name]]
     outcomes, graders, voices = _outcomes(run, runs, systems, places)
-    people, silent = _people(run, systems, places)
+    people, silent = _people(run, systems, places, held)
     return Board(
         run=run,
         answered=answered,
@@ -241,11 +253,16 @@ def _graded(
 
 
 def _people(
-    run: RagRun, systems: Sequence[RagSource], places: Mapping[int, int]
+    run: RagRun,
+    systems: Sequence[RagSource],
+    places: Mapping[int, int],
+    held_by: Sequence[set[int]],
 ) -> tuple[Floats, Flags]:
+    """What people said of each system's answers, in samples of the runs that hold it: drawn of
+    others, a text they share with it says nothing of its other answers."""
     found = np.full((len(systems), len(places)), np.nan)
     silent = np.zeros(found.shape, np.bool_)
-    said = said_by_people(run.benchmark, run.harness)
+    said = marks_of(run.benchmark, run.harness)
     if not said:
         return found, silent
     rows_of = {source.pk: row for row, source in enumerate(systems)}
@@ -255,10 +272,32 @@ def _people(
         silent[rows_of[source], places[query]] = True
     answers = given.filter(is_informed=True, query__in={query for query, _ in said})
     for each in answers.only("source_id", "query_id", "answers"):
-        if marks := said.get((each.query_id, each.text.strip())):
-            place = rows_of[each.source_id], places[each.query_id]
-            found[place] = sum(marks.values()) / len(marks)
+        row, every = rows_of[each.source_id], said.get((each.query_id, each.text.strip()), ())
+        if marks := {mark.person: mark.value for mark in every if mark.run in held_by[row]}:
+            found[row, places[each.query_id]] = sum(marks.values()) / len(marks)
     return found, silent
+
+
+def said_once(board: Board) -> list[list[float | None]]:
+    """Of each voice what it said of each text that answers a query, in one order: once, and the
+    last, however many systems gave it."""
+    answers = RagAnswer.objects.filter(source__in=board.systems, state=AnswerState.ANSWERED)
+    texts = {
+        (each.source_id, each.query_id): each.text.strip()
+        for each in answers.only("source_id", "query_id", "answers")
+    }
+    keys = [
+        (query, texts.get((source.pk, query), source.pk))
+        for source in board.systems
+        for query, *_ in board.queries
+    ]
+    every = dict.fromkeys(keys)
+    by_voice = (
+        {key: value for key, value in zip(keys, said.ravel().tolist(), strict=True)
+         if not np.isnan(value)}
+        for said in board.voices.values()
+    )  # fmt: skip
+    return [[said.get(key) for key in every] for said in by_voice]
 
 
 def _is_bare(values: Floats) -> bool:

@@ -95,7 +95,7 @@ def start_answers(
         "max_tokens": longest,
         "temperature": temperature,
         "reasoning_effort": reasoning_effort,
-        "prompts": {role: prompt_of(role).sha256 for role in Harness(harness).roles},
+        "prompts": _prompts(harness),
         "prompt_version": prompt_of(Harness(harness).roles[0]).version,
     }
     for field, value in (("k", k), ("max_tokens", longest)):
@@ -240,10 +240,14 @@ def close(run: RagRun) -> None:
     run.finish()
 
 
+def _prompts(harness: str) -> dict[str, str]:
+    return {role: prompt_of(role).sha256 for role in Harness(harness).roles}
+
+
 def generator_of(run: RagRun) -> Generator:
     """Who answers, as it was frozen. Raises Refused where a prompt changed since."""
     config = run.config
-    if any(prompt_of(role).sha256 != digest for role, digest in config["prompts"].items()):
+    if config["prompts"] != _prompts(run.harness):
         raise Refused("A prompt changed since this run was made; start a new run.")
     kept = ("temperature", "max_tokens", "reasoning_effort")
     return Generator(

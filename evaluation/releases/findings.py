@@ -21,7 +21,7 @@ from debate.models import AuditItem, AuditSample
 from evaluation.content import inherited_view
 from evaluation.content.reading import lost_machine_gold
 from evaluation.content.view import View
-from evaluation.exporters.faults import MAX_PLACES, Fault, Place
+from evaluation.exporters.faults import MAX_PLACES, Fault, Place, code
 from evaluation.exporters.licences import named_only
 from evaluation.exporters.names import aspect_id
 from evaluation.judges.families import shared_families, told
@@ -191,10 +191,14 @@ def label_checks(benchmark: Benchmark) -> list[str]:
     plan, rule = VotingPlan.objects.current(benchmark), rule_of(benchmark)
     samples = AuditSample.objects.filter(run__benchmark=benchmark)
     audited = AuditItem.objects.filter(sample__in=samples).count()
-    wrong, bound = audit_bound(benchmark)
+    left = audit_bound(benchmark)
+    wrong = left.wrong
     told = f"on, {audited:,} pairs drawn" if audited else "off"
     if wrong.n:
-        told += f", {wrong.hits:,} of {wrong.n:,} decided wrong: at most {bound:.1%} (exact, 95 %)"
+        told += f", {wrong.hits:,} of {wrong.n:,} decided wrong: "
+        told += f"at most {left.bound:.1%} of labels (exact, 95 %)"
+    if audited and left.unaudited:
+        told += f"; not audited, so all open: {', '.join(map(code, left.unaudited))}"
     if plan.audit_bar is not None:
         told += f"; the bar is {plan.audit_bar:.1%}"
     exam = f"on, {rule.pass_mark} % of {rule.exam_size} items pass" if rule.required else "off"
@@ -258,9 +262,10 @@ def licence_fault(benchmark: Benchmark, rows: Sequence[LicenceRow]) -> list[Faul
 
 
 def audit_fault(benchmark: Benchmark) -> list[Fault]:
-    """A fault where blind audits leave open more wrong labels than the benchmark's bar; all are
-    open where nothing was audited."""
+    """A fault where blind audits leave open more wrong labels than the benchmark's bar; it names
+    the runs whose labels are all open, for nobody audited them."""
     bar = VotingPlan.objects.current(benchmark).audit_bar
-    return (
-        [] if bar is None or audit_bound(benchmark)[1] <= bar else [Fault("audit_above_bar", 1, ())]
-    )
+    if bar is None or (left := audit_bound(benchmark)).bound <= bar:
+        return []
+    places = tuple({"name": f"{name}, not audited"} for name in left.unaudited[:MAX_PLACES])
+    return [Fault("audit_above_bar", max(1, len(left.unaudited)), places)]

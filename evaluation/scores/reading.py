@@ -1,6 +1,7 @@
 """Scoring every run of a corpus version under every gold, in one frozen reading."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from itertools import count
 from typing import Any
@@ -180,9 +181,10 @@ _UNRELATED = (
 )
 
 
-def last_event(benchmark: Benchmark) -> int:
-    """The last event that could; 0 without any."""
+def last_event(benchmark: Benchmark, before: datetime | None = None) -> int:
+    """The last event that could, or could by then; 0 without any."""
     events = Event.objects.filter(scope=benchmark.slug, once=None)
+    events = events.filter(at__lt=before) if before else events
     events = events.exclude(target_type__in=_UNRELATED)
     return events.order_by("-pk").values_list("pk", flat=True).first() or 0
 

@@ -45,11 +45,12 @@ class Found:
 
     @property
     def settled(self) -> dict[int, int | None]:
-        """What people say together of each citation that they judged first by themselves."""
+        """What people say together of each citation by the verdicts that they gave by themselves,
+        before machines' were shown."""
         verdicts: dict[int, list[int]] = defaultdict(list)
         for claim, row in self.people:
             if row.first is not None:
-                verdicts[claim].append(row.verdict or 0)
+                verdicts[claim].append(row.first)
         return {claim: settled(given) for claim, given in verdicts.items()}
 
     def weights(self, judge: str) -> Mapping[int, float | None]:

@@ -114,8 +114,9 @@ def corrected(found: Found) -> ReportTable:
     )
     notes = (
         "Over citations, not over queries. Prediction-powered inference (PPI++): what people "
-        "settled of a sample drawn by chance, their own verdict first, moved by what the judge "
-        "says of all; by strata of its verdict where people settled at least ten of each. "
+        "said of a sample drawn by chance, before they were shown machines’ verdicts, moved by "
+        "what the judge says of all; by strata of its verdict where people settled at least ten "
+        "of each. "
         "Intervals: 95 %, with the finite population’s correction; none where both never differ. "
         "Unknown ids support nothing by rule and are in no sample.",
         "Recall goes by the best citation of a sentence, and samples are of citations: it rests on "
@@ -202,7 +203,7 @@ def agreement(found: Found) -> ReportTable:
         told = clustered_mean(people, [query[claim] for claim in known])
         notes.append(
             f"People settled {len(known):,} of {len(ends):,} citations that they judged first by "
-            f"themselves: by their last verdicts the mean weight is {_told(told)}."
+            f"themselves: by those verdicts the mean weight is {_told(told)}."
             + "".join(
                 f" {name} on the same: {sum(same) / len(same):.3f}."
                 for name, said in found.said.items()

@@ -44,8 +44,13 @@ class Harness(StrEnum):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The prompts that it asks by."""
-        return ("rag_answer", "rag_closed") if self is Harness.SHORT else (f"rag_{self}",)
+        """The prompts that it asks by, the last one where there is no retrieval: who may say only
+        what documents say can answer nothing without any."""
+        return {
+            Harness.SHORT: ("rag_answer", "rag_closed"),
+            Harness.LONG: ("rag_long",),
+            Harness.CITED: ("rag_cited", "rag_long"),
+        }[self]
 
 
 @dataclass(frozen=True)

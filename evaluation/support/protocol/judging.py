@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from annotate.answers.citing import are_whole_words
 from debate.dream.quotes import locate_all
 from llm.parsing import ParseFailure, read_object
 from llm.prompts import PromptTemplate, fence
@@ -105,8 +106,9 @@ def judge_request(exam: Exam, who: Judge, key: bytes) -> Request:
 
 
 def read_verdict(text: str, passage: str) -> Verdict | str:
-    """The verdict in a reply, or why there is none: full support without words that stand in the
-    passage, letter by letter, is no verdict. Of partial support such words are left out."""
+    """The verdict in a reply, or why there is none: full support without three whole words that
+    stand in the passage, letter by letter, is no verdict. Of partial support words that do not are
+    left out."""
     found = read_object(text, "verdict")
     if isinstance(found, ParseFailure):
         return found.reason
@@ -119,8 +121,11 @@ def read_verdict(text: str, passage: str) -> Verdict | str:
     span = None
     if quote and quote.start is not None and quote.end is not None:
         span = (quote.start, quote.end)
-    if value == _VALUES["full"] and span is None:
-        return "Full support needs a span that stands in the passage, letter by letter."
+    if value == _VALUES["full"] and not (span and are_whole_words(passage, *span)):
+        return (
+            "Full support needs a span of three whole words or more that stands in the passage, "
+            "letter by letter."
+        )
     reason = found.value.get("reason")
     return Verdict(value, span if value else None, reason if isinstance(reason, str) else "")
 

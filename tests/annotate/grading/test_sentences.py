@@ -44,8 +44,8 @@ def draw(room: Room, *texts: str, machines: Any = SAID, passage: Any = None, **o
 
 
 def judge(room: Room, person, verdict: int, item: SentenceItem | None = None, **more: Any):
-    given = {"span": (0, 10)} if verdict == 2 else {}
     item = item or SentenceItem.objects.get()
+    given = {"span": (0, len(item.passage.text or ""))} if verdict == 2 else {}
     return judge_sentence(item=item, access=room.access(person), verdict=verdict, **given | more)
 
 
@@ -80,10 +80,10 @@ def test_an_own_verdict_comes_first_and_then_the_machines_are_shown(room) -> Non
     # The tab that still shows the first stage says nothing of the second one.
     late = client.post(url, sent)
     assert (late.status_code, "another tab" in late.content.decode()) == (422, True)
-    client.post(url, sent | {"verdict": "2", "expected": "final", "start": "0", "end": "10"})
+    client.post(url, sent | {"verdict": "2", "expected": "final", "start": "0", "end": "16"})
     given = SentenceGrade.objects.standing().get()
     assert (given.first, given.verdict, given.saw_machines) == (1, 2, True)
-    assert (given.start, given.end) == (0, 10)
+    assert (given.start, given.end) == (0, 16)
     assert Event.objects.filter(verb="judge sentence", scope="lamps#answers").count() == 2
     assert waits(room, "author") == [0]
 
@@ -107,6 +107,7 @@ def test_in_the_part_that_is_post_edited_machines_stand_there_at_once(room) -> N
     ("verdict", "more", "words"),
     [
         (2, {"span": None}, "Choose the words"),
+        (2, {"span": (0, 1)}, "three whole ones"),
         (2, {"span": (5, 5)}, "not in the passage"),
         (2, {"span": (0, len(TEXTS[PID]) + 1)}, "not in the passage"),
         (1, {"span": (-1, 4)}, "not in the passage"),
@@ -253,10 +254,10 @@ def test_the_api_judges_as_the_screen_does(room) -> None:
         return api.post(path, body, content_type="application/json")
 
     assert post(verdict=2).json()["field"] == "span"
-    then = post(verdict=2, span=[0, 5], expected="first").json()
+    then = post(verdict=2, span=[0, 16], expected="first").json()
     assert (then["stage"], then["verdict"]) == ("final", 2)
     assert [each["verdict"] for each in then["machines"]] == [2, 0]
-    assert post(verdict=2, span=[0, 5], expected="first").status_code == 409
+    assert post(verdict=2, span=[0, 16], expected="first").status_code == 409
     assert post(verdict=0, expected="final").json()["stage"] == "given"
     assert api.get(f"{base}next/").json()["sentence"] is None
     assert next_sentence(room.access(room.author)) is None

@@ -8,7 +8,7 @@ from annotate.models import CaseStatus, EscalationCase
 from corpus.models import CorpusVersion, Passage, Pool
 from debate.audits.correcting import corrected_holes, corrected_sheet
 from debate.audits.services import audit_sheet, audited, draw_audit
-from debate.models import AuditItem, Debate
+from debate.models import AuditItem, Debate, Turn
 from kit.errors import Refused
 from kit.stats.predicted import Stratum, corrected_mean
 from tests.annotate.world import hx, make_world, masked, signed_in
@@ -170,6 +170,37 @@ def test_a_draw_by_error_goes_where_labels_are_least_sure(world) -> None:
     # Both draws together: 21 of 30 with 10 wrong, 11 of 30 with none.
     assert cells(run)["are relevant"][3].value == 32
     assert cells(run)["are relevant"][4].value == pytest.approx(0.5 * 11 / 21)
+
+
+def test_of_a_graded_judge_grades_are_strata(world) -> None:
+    run = run_of(world, 20, 40, kind="graded")
+    pairs = list(run.debates.order_by("pk"))
+    grades = [3.0] * 20 + [1.0] * 10 + [0.0] * 30
+    for pair, grade in zip(pairs, grades, strict=True):
+        Turn.objects.create(debate=pair, round=1, agent="judge", label=pair.label, score=grade)
+    graded = {pair.pk: grade for pair, grade in zip(pairs, grades, strict=True)}
+
+    def drawn(sample: Any) -> list[float]:
+        return [graded[pk] for pk in sample.items.values_list("debate", flat=True)]
+
+    sample = audit_of(run, world, 30)
+    assert [drawn(sample).count(grade) for grade in (0.0, 1.0, 3.0)] == [15, 5, 10]
+    for item in sample.items.all():
+        # People find all relevant that was graded 1 or more.
+        label = int(graded[item.debate_id] > 0)
+        EscalationCase.objects.filter(pk=item.case_id).update(status=CaseStatus.CLOSED, label=label)
+    strata = [
+        Stratum(30, 0.0, [(0.0, 0.0)] * 15),
+        Stratum(10, 0.0, [(0.0, 1.0)] * 5),
+        Stratum(20, 1.0, [(1.0, 1.0)] * 10),
+    ]
+    mean = corrected_mean(strata)
+    *_, judged, corrected, number = cells(run)["are relevant"]
+    assert (judged.value, corrected.value, number.value) == (30, pytest.approx(1 / 2), 30)
+    assert (corrected.low, corrected.high) == pytest.approx((mean.low, mean.high))
+    # Of 5 with grade 1 all were wrong: by (hits + 1) / (n + 2) the spreads are 900 * 16/17 / 17
+    # / (15 * 16) = .208, 100 * 6/7 / 7 / (5 * 6) = .408 and 400 * 11/12 / 12 / (10 * 11) = .278.
+    assert drawn(audit_of(run, world, 1, by_error=True)) == [1.0]
 
 
 @pytest.mark.slow

@@ -7,7 +7,9 @@ import pytest
 from django.core.management import call_command
 
 from annotate.models import CaseStatus, EscalationCase, SupportLabel, Vote
+from annotate.support.services import record_support
 from annotate.voting.services import cast_vote
+from corpus.judgments.services import record_judgment
 from corpus.models import Judgment
 from debate.adoption.services import adopt_run
 from debate.models import DebateRun, Rehearing
@@ -20,6 +22,7 @@ from llm import endpoints
 from llm.models import Call
 from tests.annotate.world import signed_in
 from tests.debate.runs.making import drive, hold, pool_of
+from tests.debate.runs.test_aspects import debated, garden  # noqa: F401
 from tests.factories import make_benchmark, make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -133,6 +136,39 @@ def test_the_number_of_a_cancelled_rehearing_is_given_away_again(run) -> None:
     assert found == [(1, SAID[0]), (2, SAID[1])]
 
 
+def test_a_dispute_about_an_aspect_is_debated_again_and_gives_no_label(
+    garden,  # noqa: F811
+) -> None:
+    run = debated(garden)
+    case = EscalationCase.objects.get()
+    for number, said in enumerate(SAID):
+        voter = make_member(garden, f"secret-{number}", "annotator")
+        cast_vote(case=case, voter=voter, label=1, reason=said)
+    before = list(SupportLabel.objects.values_list("pk", "label", "source", "status"))
+    made = heard(run)
+    debate = made.debates.get()
+    assert (debate.aspect, debate.passage) == (case.aspect, case.passage)
+    asked = prompts(made)
+    assert asked
+    for each in asked:
+        assert "none of the agents, said: Yes. It says so in the first line." in each
+        assert json.dumps(case.aspect.content)[1:-1] in each
+        assert "secret" not in each
+    assert (debate.status, debate.label, debate.support) == ("agreed", 1, None)
+    assert list(SupportLabel.objects.values_list("pk", "label", "source", "status")) == before
+    assert not Judgment.objects.standing().exists()
+    assert EscalationCase.objects.get() == case
+    values = {row[0].value: (row[1].value, row[2].value) for row in rehearing_sheet(made).rows}
+    assert values["… with the person they heard"] == (1, 1)
+    # An expert's word on the aspect says who was right; one on the pair would not.
+    record_judgment(query=case.query, passage=case.passage, label=1, source="expert", provenance={})
+    record_support(
+        aspect=case.aspect, passage=case.passage, label=0, source="expert", provenance={}
+    )
+    values = {row[0].value: (row[1].value, row[2].value) for row in rehearing_sheet(made).rows}
+    assert values["People heard were right"] == (0, 1)
+
+
 def test_an_open_case_is_not_debated_again(benchmark, practice) -> None:
     run = hold(pool_of(benchmark, 6), practice)
     case = EscalationCase.objects.get()
@@ -148,8 +184,6 @@ def test_the_table_tells_what_changed_and_how_often_people_were_right(run) -> No
     assert values["Agents agree now"] == (1, 1)
     assert values["… with the person they heard"] == (1, 1)
     assert values["People heard were right"] == (0, 0)  # no expert has labelled it
-    from corpus.judgments.services import record_judgment
-
     case = EscalationCase.objects.get()
     record_judgment(query=case.query, passage=case.passage, label=0, source="expert", provenance={})
     values = {row[0].value: (row[1].value, row[2].value) for row in rehearing_sheet(made).rows}

@@ -317,14 +317,30 @@ def test_one_aspect_a_passage_conflicts_wait_for_the_expert(garden) -> None:
     debated(garden)
     second = Aspect.objects.get(k=2)
     SupportLabel.objects.create(
-        aspect=second, passage=passage("p10"), label=1, source="debate", aspect_version=1
-    )
+        aspect=second, passage=passage("p10"), label=1, source="debate", aspect_version=1,
+        practice=True,
+    )  # fmt: skip
     assert not SupportLabel.objects.machine_gold().exists()
     expert = make_member(garden, "expert", "annotator", "admin")
     assert shown(garden, expert)["p10"] == ("conflict", 1)
     confirm_candidate(aspect=second, passage=passage("p10"), actor=expert)
     assert shown(garden, expert)["p10"] == ("conflict", 1)  # the experts' gold goes before
     assert not SupportLabel.objects.candidates().exists()
+
+
+def test_the_practice_model_takes_no_machine_gold_away(garden) -> None:
+    debated(garden)
+    SupportLabel.objects.filter(passage__pid="p10").update(practice=False)
+    SupportLabel.objects.create(
+        aspect=Aspect.objects.get(k=2), passage=passage("p10"), label=1, source="debate",
+        aspect_version=1, practice=True,
+    )  # fmt: skip
+    assert SupportLabel.objects.machine_gold().filter(aspect=first()).exists()
+    reader = make_member(garden, "reviewer", "reviewer")
+    assert shown(garden, reader)["p10"] == ("candidate", 1)
+    access = enter(reader, garden.slug)
+    assert in_state(access, proposals(garden), "candidate").filter(passage__pid="p10").exists()
+    assert not in_state(access, proposals(garden), "conflict").exists()
 
 
 def test_an_audit_of_aspects_is_one_of_support(garden) -> None:

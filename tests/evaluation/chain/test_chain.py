@@ -32,6 +32,7 @@ from corpus.access import enter
 from corpus.benchmarks.services import add_person
 from corpus.cleaning.services import cancel_cleaning
 from corpus.computing.services import run_computation
+from corpus.judgments.services import record_judgment
 from corpus.models import (
     Benchmark,
     CorpusVersion,
@@ -68,6 +69,7 @@ from llm.apps import _stop_paying
 from llm.models import Account, to_units
 from tests.corpus.cleaning.rooms import clean
 from tests.debate.runs.test_screens import make_debate, make_run
+from tests.evaluation.leaderboard.test_matched_pool import derive
 from tests.factories import (
     make_benchmark,
     make_gold,
@@ -775,6 +777,31 @@ def test_the_picture_of_effects_has_the_money_beside_the_measures() -> None:
     assert "spent, of 5.00 $: 1.000" in drawn
     assert "spent" not in str(effect_chart(stepped(("systems", {"nDCG@10": 0.5}, "0"))))
     assert effect_chart(stepped(("clean", {}, "0"))) is None
+
+
+def test_next_labels_are_of_the_version_that_the_chain_cleaned() -> None:
+    made = make_benchmark("cleaned")
+    query = make_query(made)
+    Aspect.objects.create(query=query, k=1, content="Of light.", weight=1)
+    make_passage(made, "raw")
+    loaded = CorpusVersion.objects.current(made)
+    cleaned = derive(loaded, {"raw": ["clean"]})  # as `current = false` leaves it
+    pool = Pool.objects.create(benchmark=made, name="gaps", corpus_version=cleaned, of_aspects=True)
+    passage = Passage.objects.get(version=cleaned)
+    PoolEntry.objects.create(pool=pool, query=query, passage=passage, aspect=1)
+    assert CorpusVersion.objects.current(made) == loaded
+    here = Here(made, None, {"version": cleaned.pk})
+    left = KINDS["holes"].leave(here, {"next": 5}, [])
+    chosen = Pool.objects.get(pk=left["pool"])
+    assert (chosen.corpus_version, left["pairs"]) == (cleaned, 1)
+    assert chosen.entries.get().passage == passage
+    nothing = {"pool": None, "pairs": 0}
+    assert KINDS["holes"].leave(Here(made, None), {"next": 5}, []) == nothing
+    # What it inherits that people found not relevant is not asked about.
+    record_judgment(
+        query=query, passage=Passage.objects.get(pid="raw"), label=0, source="human", provenance={}
+    )
+    assert KINDS["holes"].leave(here, {"next": 5}, []) == nothing
 
 
 def test_verdicts_of_earlier_agents_are_not_those_of_later_ones(benchmark) -> None:

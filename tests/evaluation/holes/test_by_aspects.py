@@ -1,6 +1,7 @@
 """Holes by aspects, where gold is thin, and the labels that help most (docs/protocol.md X07)."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -8,12 +9,19 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel
+from annotate.models import Aspect, EscalationCase, GoldPassage, SupportLabel, VotingPlan
 from annotate.support.services import record_support
 from corpus.judgments.services import record_judgment
 from corpus.models import Passage, Pool, PoolEntry
 from evaluation.chain.effects import measured
-from evaluation.holes.next_labels import Costs, as_table, chances, next_labels, pool_next
+from evaluation.holes.next_labels import (
+    Costs,
+    as_table,
+    chances,
+    costs,
+    next_labels,
+    pool_next,
+)
 from evaluation.holes.tables import aspect_tables, growth_table, holes_in
 from evaluation.leaderboard.services import drill, leaderboard_of
 from evaluation.scores import sheets
@@ -21,7 +29,9 @@ from evaluation.scores.models import ScoreSheet
 from evaluation.scores.services import GoldView
 from kit.errors import Refused
 from kit.models import Event, SignInLink
+from llm.models import Call
 from tests.annotate.world import signed_in
+from tests.debate.runs.test_screens import make_debate, make_run, make_turns
 from tests.factories import (
     make_benchmark,
     make_gold,
@@ -286,6 +296,43 @@ def test_the_price_decides_between_equal_gains(garden, monkeypatch) -> None:
     assert table.rows[0][6].value == pytest.approx(0.5 * 0.75 / 0.06)
     assert table.summary == f"Together a gain of {wide.gain + near.gain:.3f} for 1.11 USD."
     assert table.notes[1] == "In the order of gain per dollar."
+
+
+def test_prices_are_of_debates_that_give_labels_and_of_pay_in_dollars(garden) -> None:
+    first = Aspect.objects.get(k=1)
+    ordinary = make_run(garden)
+    for number, (run, status, usd) in enumerate(
+        (
+            (ordinary, "agreed", "0.2"),
+            (ordinary, "escalated", "0.2"),
+            (make_run(garden, is_trial=True), "escalated", "7"),
+            (make_run(garden, is_trial=True, reheard_of=ordinary), "escalated", "7"),
+        )
+    ):
+        text = make_passage(garden, f"of{number}", text="x" * 100)
+        label = 1 if status == "agreed" else None
+        debate = make_debate(
+            run, status, query=first.query, passage=text, aspect=first, label=label
+        )
+        call = Call.objects.create(
+            key=f"k{number}", attempt=1, request={}, text="{}", status="answered", usd=Decimal(usd),
+            created_at=timezone.now(),
+        )  # fmt: skip
+        make_turns(debate, 1, call=call)
+    plan = VotingPlan.objects.create(
+        benchmark=garden, version=1, hourly_pay=60, seconds_per_item=60, currency="USD"
+    )
+    found = costs(garden)
+    assert found == Costs(usd_per_thousand=pytest.approx(4.0), escalated=0.5, votes_usd=3.0)
+    proposed(garden, ("wide", 1))
+    foreign = "Votes are paid in EUR: prices, in USD, are without them."
+    assert foreign not in as_table(next_labels(garden)).notes
+
+    VotingPlan.objects.filter(pk=plan.pk).update(currency="EUR")
+    assert costs(garden).votes_usd is None
+    (wide,) = next_labels(garden)
+    assert wide.usd == pytest.approx(4.0 * len(wide.entry.passage.text) / 1000)
+    assert as_table([wide]).notes[-1] == foreign
 
 
 def test_the_practice_model_tells_no_chances(garden) -> None:

@@ -15,6 +15,7 @@ from annotate.models import AnswerGrade, EscalationCase, GradedAnswer
 from corpus.judgments.services import record_judgment
 from corpus.models import (
     ExpansionRun,
+    Judgment,
     Passage,
     PoolEntry,
     QuerySource,
@@ -161,7 +162,11 @@ def test_a_judge_of_agents_has_a_card_with_people_length_swap_and_cost(place) ->
     bridge.refresh_from_db()
     assert bridge.status == "done"
     assert "aspects swapped" in bridge.judge
+    # Experts had labelled passages of the query when the prompt was first used: it was seen.
     (card,) = cards_of(place.room.benchmark)  # the swapped one has no card of its own
+    assert cells(card)["κ, quality, held out"] == (None, 0)
+    Judgment.objects.update(created_at=timezone.now())
+    (card,) = cards_of(place.room.benchmark)
     found = cells(card)
     # 1 - sum of squares / what chance gives: squares 1, 0, 1, 1 to 3 of 4; margins 5, 4, 2, 1 and
     # 4, 4, 1, 2: from 5 (1 + 1 + 16 + 9) / 4, 4 (0 + 0 + 9 + 4) / 4, 2 (4 + 4 + 1 + 0) / 4, 1

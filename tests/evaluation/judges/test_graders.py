@@ -9,11 +9,13 @@ import pytest
 from django.utils import timezone
 
 from annotate.models import SentenceGrade, SentenceItem
+from corpus.models import Judgment
 from evaluation.judges.card import Card, table_of
 from evaluation.judges.cards import cards_of
 from evaluation.judges.exchange import compared_file, written
 from evaluation.judges.orders import orders_of, scores_of
 from evaluation.judges.related import by_others, judged_twice
+from evaluation.rag.board import graders_table
 from evaluation.rag.grading import NO_ORDER, start_grading
 from evaluation.rag.models import GradeRun, RagAnswer, RagRun
 from evaluation.rag.people import said_by_people
@@ -64,6 +66,8 @@ def test_a_judge_of_citations_has_a_card_with_people_length_order_and_repetition
     run = judged(unsaved_set(place.room.benchmark, "references"))
     of = run.support_set
     heard(place, run, 2, 1, 2, 0)
+    # As if experts had collected the gold after the prompt was first used: else it was seen.
+    Judgment.objects.update(created_at=timezone.now())
     (card,) = cards_of(place.room.benchmark)
     # The judge says 2, 2, 2, 0. Squares apart: 1 of 4. By chance 3 (0 + 0 + 1 + 4) and
     # 4 + 4 + 1 + 0 of 16, that is 24 / 16: 1 - (1 / 4) / (3 / 2) = 5 / 6.
@@ -265,6 +269,35 @@ def test_grades_go_out_as_a_leaderboard_and_qrels_and_come_in_beside_people(shee
     assert rows["relevant or not, people"][:2] == [4, 0]
     with pytest.raises(Refused, match="No such grader"):
         written(sheets.benchmark, "qrels", judge="nobody")
+
+
+def test_one_text_of_several_systems_is_one_item_of_a_grader(sheets) -> None:
+    drawn(sheets)
+    for at, right in enumerate((1.0, 0.0, 0.0, 0.0)):
+        judge(sheets, at, right)
+    RagAnswer.objects.update(accuracy=1)
+    first = list(RagAnswer.objects.order_by("pk"))
+    source = sheets.source("run", "dense", [1, 1, 0, 0])
+    grading = GradeRun.objects.get()
+    grading.sheet |= {str(source.pk): [1, 1, 0, 0]}
+    grading.save()
+    for n, answer in enumerate(first):
+        answer.pk, answer.source = None, source
+        if n == 3:
+            answer.answers = ["Something else."]
+        answer.save()
+        grading.grades.create(answer=answer, state="graded", value=float(n < 2))
+    two = sheets.graded("two", {each: [1, 0, 0, 0] for each in sheets.run.sources.all()})
+    (card,) = (each for each in cards_of(sheets.benchmark) if each.name == grading.grader)
+    people, strings = card.measures
+    # As many as people judged, and five texts: the last query has two.
+    assert (people.kappa(held_out=False).n_items, len(people.seen)) == (4, 4)
+    assert people.kappa(held_out=False).value == pytest.approx(0.5)
+    assert len(strings.seen) == 5
+    found = {row[0].value: row for row in graders_table(board_of(two.rag_run)).rows}
+    agreed = found["percent agreement"]
+    # 1 0 0 0 0 beside 1 1 0 0 0: four of five, not six of eight.
+    assert (agreed[1].value, agreed[2].value) == (pytest.approx(0.8), 5)
 
 
 def test_what_a_grader_holds_answers_against_is_a_bank_of_nuggets(sheets) -> None:

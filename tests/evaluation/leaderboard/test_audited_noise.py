@@ -232,6 +232,26 @@ def test_noise_by_audits_needs_one(garden, admin) -> None:
     assert "or take those of audits" in page.content.decode()
 
 
+def test_a_check_of_other_labels_or_systems_marks_nothing(place, admin) -> None:
+    query = two_systems(place)
+
+    def page() -> str:
+        sheet = sheets.request_sheet(benchmark=place.benchmark, actor=None, claimed=True)
+        sheets.carry_out(sheet)
+        return admin.get("/b/garden/leaderboard/?metric=recall@10").content.decode()
+
+    checked(place.benchmark, by_audits=True)
+    assert "⇅" in page()
+    passage = make_passage(place.benchmark, "later", "biology")
+    given = {"round": 1, "provenance": {}}
+    record_judgment(query=query, passage=passage, label=1, source=Source.DEBATE, **given)
+    assert "⇅" not in page()
+    checked(place.benchmark, by_audits=True)
+    assert "⇅" in page()
+    make_ranking(query, "later", name="newcomer")
+    assert "⇅" not in page()
+
+
 def test_voters_see_no_mark(place) -> None:
     two_systems(place)
     sheet = sheets.request_sheet(benchmark=place.benchmark, actor=None, claimed=True)

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from evaluation.metrics.alignment import (
     Alignment,
+    fisher_interval,
     point_biserial,
     rag_align,
     system_pearson,
@@ -53,3 +55,16 @@ def test_pearson_over_systems() -> None:
 @pytest.mark.parametrize("pair", [([0.5], [0.5]), ([0.5, 0.5], [0.1, 0.2]), ([], [])])
 def test_pearson_is_undefined(pair) -> None:
     assert system_pearson(*pair) is None
+
+
+def test_a_correlation_has_the_interval_of_fishers_z() -> None:
+    value = system_pearson(X, R)
+    found = fisher_interval(value, 8)
+    assert found is not None
+    expected = stats.pearsonr(X, R).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    # One that is taken out counts as an item less.
+    assert fisher_interval(value, 9, given=1) == found
+    assert [fisher_interval(value, 3), fisher_interval(1.0, 8), fisher_interval(None, 8)] == [
+        None, None, None
+    ]  # fmt: skip

@@ -18,7 +18,7 @@ from evaluation.rag.protocol.answering import (
 )
 
 KEY = b"server key"
-SHORT, LONG = Generator("e", "m", Harness.SHORT), Generator("e", "m", Harness.LONG)
+SHORT, LONG, CITED = (Generator("e", "m", harness) for harness in Harness)
 PINNED = {
     "rag_answer": (1, "b0426eebddd4d949"),
     "rag_closed": (1, "56562ade86280af9"),
@@ -62,6 +62,9 @@ def test_ten_passages_stand_in_order_with_a_blank_line_between() -> None:
 def test_without_retrieval_no_passage_is_spoken_of_and_an_empty_list_says_so() -> None:
     assert answer_request("Why?", None, SHORT, KEY).role == "rag_closed"
     assert NO_PASSAGE in answer_request("Why?", [], SHORT, KEY).messages[-1]["content"]
+    # Who may say what documents say alone would say nothing, and gains be the mean.
+    assert answer_request("Why?", [], CITED, KEY).role == "rag_cited"
+    assert answer_request("Why?", None, CITED, KEY).role == "rag_long"
     for passages in (None, []):
         request = answer_request("Why?", passages, LONG, KEY)
         assert (request.role, request.schema_name) == ("rag_long", "")

@@ -5,12 +5,13 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from corpus.models import CleaningRun, CorpusVersion
+from corpus.models import CleaningRun, CorpusVersion, Domain, Query
 from evaluation.rag import alignment
 from evaluation.rag import board as boards
 from evaluation.rag.models import GradeRun, RagSource
 from evaluation.rag.reading import board_of, generators
 from kit.lists.report_tables import ReportTable
+from kit.stats.proportions import wilson
 from tests.evaluation.rag.boards import Sheets
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +51,12 @@ def test_rag_align_with_its_four_cells_before_and_after(sheets) -> None:
     # q4 misses and is right.
     found = cells(tables["align"], "bm25", "after holes")
     counts = [found[words] for words in alignment.CELLS.values()]
-    assert (counts, found["RAGAlign@10"]) == ([3, 1, 1, 3], 0.75)
+    assert (counts, found["RAGAlign@10"], found["queries"]) == ([3, 1, 1, 3], 0.75, 8)
+    (row,) = [
+        r for r in tables["align"].rows if [c.value for c in r[:2]] == ["bm25", "after holes"]
+    ]
+    share = row[tables["align"].header.index("RAGAlign@10")]
+    assert (share.low, share.high) == pytest.approx((wilson(6, 8).low, wilson(6, 8).high))
     # Without a hit anywhere only the wrong answers agree: 4 of 8.
     found = cells(tables["align"], "bm25", "before holes")
     assert [found[words] for words in alignment.CELLS.values()] == [0, 0, 4, 4]
@@ -58,6 +64,7 @@ def test_rag_align_with_its_four_cells_before_and_after(sheets) -> None:
     # (.75 - .20) / .337004 * sqrt(4 * 4 / (8 * 7)) = .872357
     found = cells(tables["correlation"], "bm25", "after holes")
     assert found["nDCG@10"] == pytest.approx(0.872357, abs=1e-6)
+    assert found["nDCG@10: queries"] == 8
     found = cells(tables["correlation"], "bm25", "before holes")
     assert found["nDCG@10"] is None  # s = 0
     row = board_of(sheets.run).systems.index(source)
@@ -83,6 +90,28 @@ def test_what_is_left_given_which_queries_can_be_answered(sheets) -> None:
     other = (4 / 8 - 4 / 8 * 5 / 8) / (4 / 8 * 4 / 8 * 5 / 8 * 3 / 8) ** 0.5
     expected = (0.872357 - one * other) / ((1 - one**2) * (1 - other**2)) ** 0.5
     assert found["nDCG@10, given answerable"] == pytest.approx(expected, abs=1e-4)
+
+
+def test_of_gold_of_two_corpus_versions_the_newest_is_the_baseline_and_both_are_named(
+    sheets,
+) -> None:
+    sheets.system("bm25", G, scores(R, X))
+    answerable = [1, 1, 0, 1, 1, 0, 1, 0]
+    sheets.source("gold", "gold evidence", answerable)
+    tables = named(sheets, "accuracy")
+    alone = cells(tables["correlation"], "bm25", "after holes")["nDCG@10, given answerable"]
+    version = CorpusVersion.objects.create(
+        benchmark=sheets.benchmark, name="cleaned", state="ready", recipe={"kind": "cleaned"}
+    )
+    sheets.source("gold", "gold evidence", [0, 1, 1, 1, 0, 0, 1, 1], version=version)
+    tables = named(sheets, "accuracy")
+    names = [row[0].value for row in tables["generation"].rows]
+    assert names == ["gold evidence", "gold evidence, cleaned", "bm25"]
+    found = cells(tables["correlation"], "bm25", "after holes")["nDCG@10, given answerable"]
+    sheets.run.sources.filter(corpus_version=None, kind="gold").delete()
+    only = cells(named(sheets, "accuracy")["correlation"], "bm25", "after holes")
+    assert found == only["nDCG@10, given answerable"] != alone
+    assert "from gold evidence, cleaned is" in tables["correlation"].notes[1]
 
 
 def test_systems_that_retrieve_better_answer_better_and_ranks_shift(sheets) -> None:
@@ -142,6 +171,24 @@ def test_what_cannot_be_read_is_left_out_and_counted_with_both_bounds(sheets) ->
         0.375,
         0.625,
     )
+
+
+def test_what_a_run_of_one_domain_never_asked_is_not_left_out(sheets) -> None:
+    other = Domain.objects.create(benchmark=sheets.benchmark, name="other")
+    every = [*sheets.queries, Query.objects.create(domain=other, qid="z", text="Z?")]
+    part, sheets.queries = sheets.queries, every
+    sheets.system("bm25", [*G, 1], scores([*R, 1]))
+    sheets.queries = part
+    source = sheets.system("dense", G, scores(R))
+    grades = [1, 1, None, 1, 0, None, 0, 0]
+    sheets.graded("one", {source: grades, sheets.run.sources.first(): [*grades, None]})
+    tables = named(sheets, "together")
+    found = {name: cells(tables["generation"], name) for name in ("bm25", "dense")}
+    assert (found["bm25"]["left out"], found["bm25"]["left out as best"]) == (3, (5 / 8 + 1) / 2)
+    # No mean over domains of which it was asked one, and none with 0 in its place.
+    assert (found["dense"]["left out"], found["dense"]["left out as 0"]) == (2, None)
+    assert cells(tables["align"], "dense", "after holes")["left out"] == 2
+    assert cells(tables["align"], "bm25", "after holes")["left out"] == 3
 
 
 def test_one_models_replies_read_twice_are_one_voice(sheets) -> None:

@@ -1,5 +1,6 @@
 """People beside graders: who is asked what, blind to whom, and what it corrects."""
 
+import numpy as np
 import pytest
 
 from annotate.grading.services import grade_answer, to_grade
@@ -7,12 +8,13 @@ from annotate.models import AnswerGrade, GradedAnswer
 from corpus.access import enter
 from evaluation.judges.card import table_of
 from evaluation.judges.cards import cards_of
-from evaluation.models import GradeRun, RagAnswer
+from evaluation.models import GradeRun, RagAnswer, RagRun
 from evaluation.rag import board as boards
 from evaluation.rag import people
+from evaluation.rag.reading import board_of
 from kit.errors import Refused
 from tests.annotate.world import signed_in
-from tests.evaluation.rag.boards import Sheets
+from tests.evaluation.rag.boards import CONFIG, Sheets
 from tests.evaluation.rag.test_board import cells
 from tests.factories import make_member
 
@@ -118,6 +120,31 @@ def test_what_says_nothing_counts_as_wrong_only_where_it_was_graded(sheets) -> N
     # Seven were graded, four of them right; all six of them that say something are, by people.
     assert (found["answers"], found["majority of graders"]) == (7, 4 / 7)
     assert found["corrected"] == pytest.approx(6 / 7)
+
+
+@pytest.mark.parametrize(("model", "name"), [("n", "bm25"), ("m", "dense")])
+def test_what_was_drawn_of_another_generator_or_system_is_no_sample_of_it(
+    sheets, model, name
+) -> None:
+    drawn(sheets, size=100)
+    judge(sheets, 0, 1)
+    judge(sheets, 4, 0)
+    answers = list(RagAnswer.objects.order_by("pk"))
+    sheets.run = RagRun.objects.create(
+        benchmark=sheets.benchmark, name="others", harness="short", config=CONFIG, endpoint="e",
+        model=model, status="done",
+    )  # fmt: skip
+    source = sheets.source("run", name, GRADES)
+    for answer in answers:  # the same words
+        answer.pk, answer.run, answer.source = None, sheets.run, source
+    RagAnswer.objects.bulk_create(answers)
+    judged = {
+        (run.model, system.name): np.flatnonzero(~np.isnan(of)).tolist()
+        for run in RagRun.objects.order_by("pk")
+        for board in [board_of(run)]
+        for system, of in zip(board.systems, board.people, strict=True)
+    }
+    assert judged == {("m", "bm25"): [0, 4], (model, name): []}
 
 
 def test_nobody_is_asked_about_a_part_of_a_run(sheets) -> None:

@@ -8,18 +8,29 @@ import pyarrow.parquet as pq
 import pytest
 
 from annotate.candidates.gaps import find_gaps
+from annotate.candidates.reading import in_state, proposals
 from annotate.models import Aspect, EscalationCase, SupportLabel
 from annotate.support.services import record_support
 from annotate.voting.services import cast_vote
+from corpus.access import enter
 from corpus.judgments.services import record_judgment
-from corpus.models import CorpusVersion, Passage, Query
+from corpus.models import CorpusVersion, Passage, Pool, PoolEntry, Query
 from corpus.versions.services import make_current
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of
 from evaluation.exporters.bright_pro import MACHINE_GOLD
+from evaluation.scores.services import GoldView, labels_in
 from evaluation.verification.diff import compare
 from evaluation.verification.folder import verify
-from tests.debate.runs.test_aspects import debated, first, garden, passage, practice  # noqa: F401
+from tests.annotate.world import signed_in
+from tests.debate.runs.test_aspects import (  # noqa: F401
+    debated,
+    first,
+    garden,
+    passage,
+    practice,
+    shown,
+)
 from tests.evaluation.conftest import release_into, same_when_imported
 from tests.evaluation.leaderboard.test_matched_pool import derive
 from tests.evaluation.releases.test_release_content import jsonl, qrels, rows
@@ -157,6 +168,49 @@ def test_a_cleaned_version_inherits_it_under_the_same_rules(told, tmp_path) -> N
         status="open", passage=Passage.objects.get(version=cleaned, pid="ten")
     )
     assert held(told, cleaned) == {}
+
+
+def test_support_lifts_nothing_that_inherits_that_people_found_it_not_relevant(
+    garden,  # noqa: F811
+    tmp_path,
+) -> None:
+    loaded = CorpusVersion.objects.loaded(garden)
+    query, aspect = Query.objects.get(), first()
+    record_judgment(
+        query=query, passage=passage("p2"), label=0, source="human", provenance={}, actor=None
+    )
+    once = derive(loaded, {"p2": ["two"], "p10": ["ten"], "gold": ["new"]})
+    twice = derive(once, {"two": ["two'"], "ten": ["ten'"], "new": ["new'"]}, "again")
+    for pid in ("two", "ten"):
+        made = Passage.objects.get(version=once, pid=pid)
+        record_support(aspect=aspect, passage=made, label=1, source="debate", provenance={})
+        pool = Pool.objects.create(
+            benchmark=garden, name=pid, corpus_version=once, of_aspects=True
+        )  # fmt: skip
+        PoolEntry.objects.create(pool=pool, query=query, passage=made, aspect=1)
+    for version, gold, off in ((once, "ten", "two"), (twice, "ten'", "two'")):
+        assert held(garden, version) == {1: [gold]}
+        view = view_of(garden, version)
+        (record,) = read_queries(view, view.splits["biology"])
+        labels = labels_in(record, GoldView.MACHINE)
+        assert (labels[gold], labels[off]) == (1, 0)
+        # It fills no gap, and is not asked about either.
+        assert gaps(version, off)[1] >= {gold, off}
+    states = shown(garden, make_member(garden, "reviewer", "reviewer"))
+    assert (states["two"], states["ten"]) == (("off_query", 1), ("candidate", 1))
+    access = enter(make_member(garden, "admin", "admin"), garden.slug)
+    for state, pids in (("off_query", ["two"]), ("candidate", ["ten"])):
+        found = in_state(access, proposals(garden), state)
+        assert list(found.values_list("passage__pid", flat=True)) == pids
+    gold_of = signed_in(access.user).get("/api/b/demo/candidates/gold/").json()["results"]
+    assert [row["passage"] for row in gold_of] == ["ten"]
+
+    make_current(version=once, seen=loaded.pk, actor=None)
+    garden.refresh_from_db()
+    folder = tmp_path / "release"
+    release_into(garden, folder)
+    assert verify(folder).differences == []
+    assert [row["doc_id"] for row in rows(folder, "machine_gold", "biology")] == ["ten"]
 
 
 def held(benchmark: Any, version: CorpusVersion) -> dict[int, list[str]]:

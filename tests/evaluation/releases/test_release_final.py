@@ -16,12 +16,13 @@ from annotate.models import EscalationCase, Vote, VotingPlan
 from annotate.workspace.gold import assign_passage, discard_passage, undo_verdict
 from corpus.access import enter
 from corpus.models import Judgment, Passage, Query, Source
-from debate.audits.services import draw_sample
+from debate.audits.services import audit_bound, draw_sample
 from debate.models import Debate, DebateRun, Turn
 from evaluation.content.evidence import pseudonyms
 from evaluation.exporters.files import write_sums
 from evaluation.models import Release
 from evaluation.releases.building import carry_out
+from evaluation.releases.findings import audit_fault, label_checks
 from evaluation.releases.services import start_here
 from evaluation.verification.diff import compare
 from evaluation.verification.folder import verify
@@ -251,13 +252,19 @@ def test_the_bar_of_agreement(sound, tmp_path) -> None:
     assert "Fleiss' kappa over 6 votes is 0.250" in (tmp_path / "a/README.md").read_text()
 
 
-def audit_of(garden: Garden, count: int) -> None:
-    """A blind audit of so many pairs that a run agreed are not relevant; people find no error."""
+def labelled(garden: Garden, count: int) -> DebateRun:
+    """A run whose agents agreed of so many pairs that they are not relevant."""
     run = make_run(garden.benchmark, status="done")
     for _ in range(count):
-        number = Debate.objects.count()
-        passage = make_passage(garden.benchmark, f"a{number}", text="What people see again.")
-        make_debate(run, "agreed", label=0, round=1, query=garden.query, passage=passage)
+        passage = make_passage(garden.benchmark, f"a{Debate.objects.count()}", text="Seen again.")
+        given = label(garden.query, passage, 0, Source.DEBATE, round=1)
+        pair = {"query": garden.query, "passage": passage}
+        make_debate(run, "agreed", label=0, round=1, judgment=given, **pair)
+    return run
+
+
+def audit_of(run: DebateRun, count: int) -> None:
+    """A blind audit of so many pairs of it, in which people find no error."""
     sample = draw_sample(run=run, size=count, seed=1, actor=None)
     EscalationCase.objects.filter(pk__in=sample.items.values("case")).update(
         status="closed", label=0
@@ -270,13 +277,39 @@ def test_the_bar_of_blind_audits(sound, tmp_path) -> None:
     refused = build(sound, tmp_path / "a", final=True)
     assert [fault["check"] for fault in refused.faults] == ["audit_above_bar"]
     # No error of 8: 1 - .05^(1/8) = 31.2 %; of 12: 22.1 %.
-    audit_of(sound, 8)
+    run = labelled(sound, 20)
+    audit_of(run, 8)
     assert build(sound, tmp_path / "b", "1.0.1", final=True).status == "failed"
-    audit_of(sound, 4)
+    audit_of(run, 4)
     assert build(sound, tmp_path / "c", "1.0.2", final=True).status == "done"
     card = (tmp_path / "c/README.md").read_text()
-    told = "on, 12 pairs drawn, 0 of 12 decided wrong: at most 22.1% (exact, 95 %)"
+    told = "on, 12 pairs drawn, 0 of 12 decided wrong: at most 22.1% of labels (exact, 95 %)"
     assert f"- blind audit of agreed pairs: {told}; the bar is 30.0%" in card
+
+
+def test_a_small_clean_run_does_not_answer_for_a_large_one_that_nobody_audited(sound) -> None:
+    VotingPlan.objects.create(benchmark=sound.benchmark, version=1, audit_bar=0.5)
+    small = labelled(sound, 10)
+    audit_of(small, 10)
+    # A bound of its own of 1 - .05^(1/10).
+    assert audit_bound(sound.benchmark).bound == pytest.approx(0.258866, abs=1e-6)
+    # People's labels take the places of what they judged; the run's were as good as before.
+    for debate in small.debates.all():
+        label(debate.query, debate.passage, 0, Source.HUMAN)
+    assert audit_bound(sound.benchmark).bound == pytest.approx(0.258866, abs=1e-6)
+    large = labelled(sound, 40)
+    left = audit_bound(sound.benchmark)
+    assert left.unaudited == [large.name]
+    assert left.bound == pytest.approx((10 * 0.258866 + 40) / 50, abs=1e-6)
+    (fault,) = audit_fault(sound.benchmark)
+    assert fault.rows == ({"name": f"{large.name}, not audited"},)
+    assert f"not audited, so all open: `{large.name}`" in label_checks(sound.benchmark)[-1]
+    # Two bounds that hold together at 95 %: each at 97.5 %, 1 - .025^(1/n).
+    audit_of(large, 20)
+    expected = (10 * (1 - 0.025**0.1) + 40 * (1 - 0.025**0.05)) / 50
+    left = audit_bound(sound.benchmark)
+    assert (left.bound, left.unaudited) == (pytest.approx(expected), [])
+    assert audit_fault(sound.benchmark) == []
 
 
 def test_people_are_pseudonyms_that_hold_in_one_release(sound, tmp_path, settings) -> None:

@@ -91,6 +91,11 @@ def test_a_verdict_is_read(text, expected) -> None:
     [
         (said("full", "Moths turn their backs"), "letter by letter"),
         (said("full"), "letter by letter"),
+        # A letter, a full stop, two words and pieces of words show nothing.
+        (said("full", "a"), "three whole words"),
+        (said("full", "."), "three whole words"),
+        (said("full", "Moths roll"), "three whole words"),
+        (said("full", "oths roll their back"), "three whole words"),
         (said("yes"), "none of full"),
         (said(True), "none of full"),
         ("Fully supported.", ""),
@@ -101,6 +106,13 @@ def test_a_doubt_is_no_verdict(text, words) -> None:
     found = read_verdict(text, PASSAGE)
     assert isinstance(found, str)
     assert words in found
+
+
+def test_words_of_a_short_passage_and_of_a_script_without_blanks_are_enough() -> None:
+    assert read_verdict(said("full", "Moths roll."), "Moths roll.") == Verdict(2, (0, 11), "So.")
+    assert read_verdict(said("full", "飞蛾绕"), "夜里飞蛾绕着灯飞。") == Verdict(2, (2, 5), "So.")
+    assert isinstance(read_verdict(said("full", "飞蛾"), "夜里飞蛾绕着灯飞。"), str)
+    assert isinstance(read_verdict(said("full", "."), "."), str)
 
 
 def test_a_judge_is_asked_once_more_and_then_it_is_unreadable() -> None:
@@ -120,7 +132,7 @@ def test_a_judge_is_asked_once_more_and_then_it_is_unreadable() -> None:
         raise AssertionError
 
     lies = said("full", "Moths turn.")
-    assert replies(lies, said("full", "Moths roll")) == (Verdict(2, (0, 10), "So.", 2), 2)
+    assert replies(lies, said("full", "Moths roll their")) == (Verdict(2, (0, 16), "So.", 2), 2)
     found, asked = replies(lies, lies)
     assert (found.value, found.call, asked) == (None, 2, 2)
 

@@ -27,7 +27,7 @@ from tests.llm.stub import status
 from tests.services.processes import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
-FULL = json.dumps({"reason": "So.", "verdict": "full", "span": "Moths roll"})
+FULL = json.dumps({"reason": "So.", "verdict": "full", "span": "Moths roll their"})
 NONE = json.dumps({"reason": "No.", "verdict": "none", "span": ""})
 
 
@@ -275,7 +275,8 @@ def test_precision_is_corrected_by_strata_of_what_the_judge_says() -> None:
     # Of ten that are fully supported people find two partly so, and of ten that are not two; one
     # more they cannot settle.
     people = [2] * 8 + [1, 1], [0] * 8 + [1, 1]
-    given = [(first + n, SentenceGrade(first=0, verdict=verdict))
+    # Once they saw the machine all came over to it: that counts for nothing.
+    given = [(first + n, SentenceGrade(first=verdict, verdict=said[first + n]))
              for first, side in zip((0, 20), people, strict=True)
              for n, verdict in enumerate(side)]  # fmt: skip
     given += [(12, SentenceGrade(first=2, verdict=2)), (12, SentenceGrade(first=0, verdict=0))]
