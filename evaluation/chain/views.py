@@ -109,6 +109,11 @@ def chain(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """One chain: its steps, what it waits for, and what each step did."""
     access = enter(request.user, slug, Role.ADMIN)
     run = get_chain(access, pk)
+    return _page(request, access, run, PlanForm(initial={"plan": run.plan}))
+
+
+def _page(request: HttpRequest, access: Access, run: Chain, form: PlanForm) -> HttpResponse:
+    slug, pk = access.benchmark.slug, run.pk
     steps = list(run.steps.all())
     present = next((each for each in steps if each.state != StepState.DONE), None)
     context = RUNS.context(access, run) | {
@@ -117,7 +122,7 @@ def chain(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "chart": effect_chart(steps),
         "spent_usd": sum(each.spent_usd for each in steps),
         "may_begin_again": present is not None and verbs.went_wrong(run, present),
-        "plan_form": PlanForm(initial={"plan": run.plan}),
+        "plan_form": form,
         "budget_url": reverse("chain-budget", args=[slug, pk]),
         "budget_form": BudgetForm(initial={"budget_usd": run.budget_usd}),
         "sets_budget": access.is_admin and run.status not in (RunStatus.DONE, RunStatus.CANCELLED),
@@ -149,15 +154,20 @@ def chain_budget(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 def chain_plan(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Another plan for the steps that have not begun."""
+    """Another plan for the steps that have not begun; one that is refused stays in the form."""
     access = enter(request.user, slug, Role.ADMIN)
     run, form = get_chain(access, pk), PlanForm(request.POST)
-    with htmx.refusal_shown(request):
-        if not form.is_valid():
-            raise Refused(" ".join(map(str, form.errors["plan"])))
-        verbs.change_plan(run=run, plan=form.cleaned_data["plan"], actor=access.user)
-        messages.success(request, "The steps that have not begun are those of this plan.")
-    return htmx.redirect(request, RUNS.url(run))
+    if form.is_valid():
+        try:
+            verbs.change_plan(run=run, plan=form.cleaned_data["plan"], actor=access.user)
+        except Refused as refusal:
+            form.add_error("plan", refusal.message)
+        else:
+            messages.success(request, "The steps that have not begun are those of this plan.")
+            return htmx.redirect(request, RUNS.url(run))
+    response = _page(request, access, run, form)
+    response.status_code = 422
+    return response
 
 
 def get_chain(access: Access, pk: int) -> Chain:

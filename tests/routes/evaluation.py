@@ -129,7 +129,7 @@ ROWS: list[tuple[str, Row]] = [
     ("chain", get(ADMIN)),
     ("chain-csv", get(ADMIN)),
     ("chain-budget", post(ADMIN)),
-    ("chain-plan", post(ADMIN)),
+    ("chain-plan", post(ADMIN, 422)),
     ("chain-pause", post(ADMIN)),
     ("chain-resume", post(ADMIN)),
     ("chain-cancel", post(ADMIN)),
