@@ -157,8 +157,9 @@ def elsewhere(tmp_path: Path) -> Iterator[list[tuple[Path, str]]]:
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_an_installation_comes_back_from_one_database_to_the_other(
-    elsewhere: list[tuple[Path, str]], tmp_path: Path
+    elsewhere: list[tuple[Path, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(settings, "ASSAY_DATA", tmp_path)
     (tmp_path / "files").mkdir()
     make_everything(tmp_path / "files")
     User.objects.create(username="gone").delete()
