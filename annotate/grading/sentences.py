@@ -6,7 +6,6 @@ post-editing: the difference is what anchoring does. The verdict that most peopl
 one more is asked as long as two verdicts are level.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Final
@@ -201,12 +200,3 @@ def judge_sentence(
         data = {"sentence": found.pk, "verdict": verdict, "stage": stage, "reason": reason}
         record(access, "judge sentence", given, **data)
     return given
-
-
-def settled(verdicts: Sequence[int]) -> int | None:
-    """What people say together: the verdict that more of them gave than any other; None where two
-    are level, and where nobody gave one."""
-    most = Counter(verdicts).most_common(2)
-    if not most or (len(most) == 2 and most[0][1] == most[1][1]):
-        return None
-    return most[0][0]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from annotate.grading.models import WEIGHTS
-from annotate.grading.sentences import settled
 from annotate.models import SentenceGrade
 from evaluation.support.models import Claim, SupportRun, SupportSet, SupportState
 from evaluation.support.protocol.judging import Support, support
@@ -44,14 +43,13 @@ class Found:
         return of
 
     @property
-    def settled(self) -> dict[int, int | None]:
-        """What people say together of each citation by the verdicts that they gave by themselves,
-        before machines' were shown."""
-        verdicts: dict[int, list[int]] = defaultdict(list)
+    def first_weights(self) -> dict[int, list[float]]:
+        """What each person said of a citation before machines' verdicts were shown, as weights."""
+        given: dict[int, list[float]] = defaultdict(list)
         for claim, row in self.people:
             if row.first is not None:
-                verdicts[claim].append(row.first)
-        return {claim: settled(given) for claim, given in verdicts.items()}
+                given[claim].append(WEIGHTS[row.first])
+        return dict(given)
 
     def weights(self, judge: str) -> Mapping[int, float | None]:
         """By claim; None where there is no verdict, 0 for an unknown passage. Of judges together

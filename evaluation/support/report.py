@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from statistics import fmean
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -88,7 +89,7 @@ def systems(found: Found, url: str = "") -> ReportTable:
 def corrected(found: Found) -> ReportTable:
     """Of each system what a judge's citations weigh on average, and what people's sample makes of
     it."""
-    people = {claim: value for claim, value in found.settled.items() if value is not None}
+    people = found.first_weights
     system_of = {key: system for key, system, *_ in found.answers}
     rows = []
     for name in found.names if people else ():
@@ -97,7 +98,7 @@ def corrected(found: Found) -> ReportTable:
             if weight is not None:
                 by_system[system_of[found.claims[claim][0]]][claim] = weight
         for system, weights in by_system.items():
-            known = {claim: WEIGHTS[people[claim]] for claim in weights if claim in people}
+            known = {claim: people[claim] for claim in weights if claim in people}
             for form, of in (("weighted", float), ("full alone", _is_full)) if known else ():
                 said = {claim: of(weight) for claim, weight in weights.items()}
                 rows.append(
@@ -105,7 +106,9 @@ def corrected(found: Found) -> ReportTable:
                         text(system.removeprefix(f"{found.of.name}, ")),
                         text(name),
                         text(form),
-                        *_corrected(found, said, {claim: of(own) for claim, own in known.items()}),
+                        *_corrected(
+                            found, said, {each: fmean(map(of, own)) for each, own in known.items()}
+                        ),
                     )
                 )
     header = (
@@ -115,8 +118,8 @@ def corrected(found: Found) -> ReportTable:
     notes = (
         "Over citations, not over queries. Prediction-powered inference (PPI++): what people "
         "said of a sample drawn by chance, before they were shown machines’ verdicts, moved by "
-        "what the judge says of all; by strata of its verdict where people settled at least ten "
-        "of each. "
+        "what the judge says of all; by strata of its verdict where people judged at least ten "
+        "of each. Where they differ, the mean of what they said. "
         "Intervals: 95 %, with the finite population’s correction; none where both never differ. "
         "Unknown ids support nothing by rule and are in no sample.",
         "Recall goes by the best citation of a sentence, and samples are of citations: it rests on "
@@ -191,19 +194,17 @@ def agreement(found: Found) -> ReportTable:
         cells = (Cell(alpha.n_items), percent(proportion(0, 0)), Cell(None, "coefficient"))
         rows.append((text("people, α (ordinal)"), *cells, measured(alpha, "coefficient"),
                      text(alpha.reason)))  # fmt: skip
-    ends = found.settled
-    known = {claim: value for claim, value in ends.items() if value is not None}
+    known = {claim: fmean(given) for claim, given in found.first_weights.items()}
     query = {claim: row.item.query_id for claim, row in own}
     notes = [
         "An item is a citation; beside people one verdict of one person, given before machines’ "
         "were shown."
     ]
     if known:
-        people = [WEIGHTS[value] for value in known.values()]
-        told = clustered_mean(people, [query[claim] for claim in known])
+        told = clustered_mean(list(known.values()), [query[claim] for claim in known])
         notes.append(
-            f"People settled {len(known):,} of {len(ends):,} citations that they judged first by "
-            f"themselves: by those verdicts the mean weight is {_told(told)}."
+            f"People judged {len(known):,} citations first by themselves: by those verdicts the "
+            f"mean weight is {_told(told)}."
             + "".join(
                 f" {name} on the same: {sum(same) / len(same):.3f}."
                 for name, said in found.said.items()

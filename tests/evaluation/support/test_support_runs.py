@@ -259,7 +259,7 @@ def test_people_beside_two_judges_and_what_seeing_them_first_does(place) -> None
     assert row["came over when shown"] == 0.0
     (sheet,) = [each for each in report.tables(read(of)) if each.name == "agreement"]
     assert [row[0].value.endswith("people") for row in sheet.rows][1:3] == [True, True]
-    assert "People settled 2 of 2" in " ".join(sheet.notes)
+    assert "People judged 2 citations" in " ".join(sheet.notes)
     assert "the mean weight is 0.500" in " ".join(sheet.notes)
     row = row_of(of, "corrected")
     # People say "partly" of both that they judged alone, whatever the judge says.
@@ -272,8 +272,8 @@ def test_people_beside_two_judges_and_what_seeing_them_first_does(place) -> None
 def test_precision_is_corrected_by_strata_of_what_the_judge_says() -> None:
     claims = {n: (1, n) for n in range(40)}
     said = dict.fromkeys(range(20), 2) | dict.fromkeys(range(20, 38), 0)
-    # Of ten that are fully supported people find two partly so, and of ten that are not two; one
-    # more they cannot settle.
+    # Of ten that are fully supported people find two partly so, and of ten that are not two; of one
+    # more they say full and none, which is half.
     people = [2] * 8 + [1, 1], [0] * 8 + [1, 1]
     # Once they saw the machine all came over to it: that counts for nothing.
     given = [(first + n, SentenceGrade(first=verdict, verdict=said[first + n]))
@@ -295,10 +295,10 @@ def test_precision_is_corrected_by_strata_of_what_the_judge_says() -> None:
     assert [weighted[name].value for name in ("system", "citations", "judge says")] == [
         *("good", 40, 0.5)
     ]
-    # 20 of 40 weigh .9, 18 weigh .1, two are of no passage here.
-    assert weighted["judged by people"].value == 20
-    assert weighted["corrected"].value == pytest.approx((20 * 0.9 + 18 * 0.1) / 40)
-    assert full["corrected"].value == pytest.approx(20 * 0.8 / 40)
+    # 20 of 40 weigh (8 + 2 * .5 + .5) / 11, 18 weigh .1, two are of no passage here.
+    assert weighted["judged by people"].value == 21
+    assert weighted["corrected"].value == pytest.approx((20 * 9.5 / 11 + 18 * 0.1) / 40)
+    assert full["corrected"].value == pytest.approx(20 * 8.5 / 11 / 40)
     assert full["corrected"].low < 0.4 < full["corrected"].high < 0.55
 
 
