@@ -25,11 +25,11 @@ from corpus.versions.crosswalk import excluded_in
 from evaluation.content import inherited_rows, inherited_view
 from evaluation.content.unconfirmed import NOTHING, Unconfirmed, unconfirmed
 from evaluation.content.view import View
-from evaluation.exporters.documents import Columns
+from evaluation.exporters.documents import Document
 from evaluation.exporters.provenance import CODE, provenance_row
 from evaluation.exporters.rankllm import DEPTH, Candidate, Request
 from evaluation.exporters.records import EXPERT, AspectRecord, Label, MachineGold, QueryRecord
-from kit.database.reading import columns_in_key_order
+from kit.database.reading import in_key_order
 
 _QUERIES_AT_ONCE = 20
 
@@ -119,12 +119,11 @@ def read_queries(
     ]
 
 
-def read_documents(view: View, domain: Domain) -> Iterator[Columns]:
-    """The columns of DOCUMENTS of all passages with text, some at a time, in the order they were
-    loaded."""
+def read_documents(view: View, domain: Domain) -> Iterator[Document]:
+    """Every passage with text as DOCUMENTS names its columns, in the order they were loaded."""
     part = view.passages.filter(domain=domain)
     columns = ("pid", "text", "title", "from_address", "from_day")
-    return columns_in_key_order(part.with_text().with_source(), *columns, part=part)
+    return in_key_order(part.with_text().with_source(), *columns, part=part)  # type: ignore[return-value]
 
 
 def read_licences(splits: Mapping[str, Domain]) -> list[LicenceRow]:

@@ -32,9 +32,9 @@ from evaluation.content.view import View
 from evaluation.exporters import beir, bright_pro, croissant, ready, trec, votes
 from evaluation.exporters.chain import FILE as CHAIN_FILE
 from evaluation.exporters.chain import write_chain
-from evaluation.exporters.documents import DocumentFiles
+from evaluation.exporters.documents import write_documents
 from evaluation.exporters.faults import BLOCKING, Fault, find_faults, merged
-from evaluation.exporters.files import file_sums, write_jsonl, write_sums
+from evaluation.exporters.files import file_sums, same_file, write_jsonl, write_sums
 from evaluation.exporters.licences import write_licences
 from evaluation.exporters.rankllm import write_requests
 from evaluation.exporters.records import QueryRecord, Statistics, count, total
@@ -118,7 +118,6 @@ class _Builder:
     step: Step
     name: Pseudonym
     first_stage: RetrievalRun | None
-    documents: DocumentFiles
     done: int = 0
     total: int = 0
     courses: set[int] = field(default_factory=set)
@@ -214,16 +213,16 @@ class _Builder:
             write_requests(self.folder / f"rankllm/{split}.jsonl", requests)
 
     def _write_documents(self, split: str, domain: Domain) -> int:
-        before = self.done
-        written = self.documents.write(
+        before, corpus = self.done, self.folder / f"beir/{split}/corpus.jsonl"
+        written = write_documents(
             self._path("documents", split),
-            self.folder / f"beir/{split}/corpus.jsonl",
+            corpus,
             read_documents(self.view, domain),
-            # BRIDGE's corpora have the same lines; a second name takes no second place.
-            also=self.folder / f"bridge/{split}_corpus.jsonl",
             step=lambda n: self.step(before + n, self.total),
         )
         self.done = before + written
+        # BRIDGE's corpora have the same lines; a second name takes no second place.
+        same_file(corpus, self.folder / f"bridge/{split}_corpus.jsonl")
         self._note("documents", split, written)
         return written
 
@@ -255,29 +254,24 @@ def write_release(
     name = pseudonyms(view.benchmark.slug, version)
     # Both are counted in indexes; passages with a text could only be looked at one by one.
     total_documents = view.passages.count() - view.passages.filter(text__isnull=True).count()
-    benchmark, left_out = view.benchmark, view.left_out
+    builder = _Builder(view, folder, step, name, first_stage(view), total=total_documents)
     folder.mkdir(parents=True)
-    with DocumentFiles() as documents:
-        stage = first_stage(view)
-        builder = _Builder(view, folder, step, name, stage, documents, total=total_documents)
-        for split, domain in view.splits.items():
-            step(builder.done, builder.total)
-            builder.write_split(split, domain)
-        builder.write_courses()
-        builder.write_prompts()
-        searched = [split for split, of in builder.splits.items() if of.documents and of.gold]
-        ready.write_tools(folder / "tools", benchmark.slug, version, searched)
-        end_of_votes = builder.write_votes()
-        if chain:
-            write_chain(folder / CHAIN_FILE, chain)
-        whole = total(builder.splits.values())
-        if not whole.queries:
-            raise Refused(NOTHING)
-        rows = read_licences(view.splits)
-        write_licences(folder, rows)
-        licence = render_licence(benchmark.licence, rows, list(view.splits))
-        (folder / "LICENCE.md").write_bytes(licence.encode())
+    for split, domain in view.splits.items():
+        step(builder.done, builder.total)
+        builder.write_split(split, domain)
+    builder.write_courses()
+    builder.write_prompts()
+    searched = [split for split, of in builder.splits.items() if of.documents and of.gold]
+    ready.write_tools(folder / "tools", view.benchmark.slug, version, searched)
+    end_of_votes = builder.write_votes()
+    if chain:
+        write_chain(folder / CHAIN_FILE, chain)
+    whole = total(builder.splits.values())
+    if not whole.queries:
+        raise Refused(NOTHING)
+    benchmark, left_out = view.benchmark, view.left_out
     agreement = vote_kappa(benchmark, without=left_out.votes)
+    rows = read_licences(view.splits)
     faults = merged(
         [
             *builder.faults,
@@ -288,6 +282,7 @@ def write_release(
             *unconfirmed_faults(view),
         ]
     )
+    write_licences(folder, rows)
     card = partial(
         render_card,
         view,
@@ -298,12 +293,15 @@ def write_release(
         machine=builder.machine,
         votes=agreement,
         end_of_votes=end_of_votes,
-        first_stage=stage.name if stage else "",
+        first_stage=builder.first_stage.name if builder.first_stage else "",
         bar=bar,
         chain=chain,
         reviews=second_reviews(benchmark, left_out),
         checks=label_checks(benchmark),
         rows=rows,
+    )
+    (folder / "LICENCE.md").write_bytes(
+        render_licence(benchmark.licence, rows, list(view.splits)).encode()
     )
     (folder / "README.md").write_bytes(card(faults=faults).encode())
     # A final release that is refused already need not be verified as well.
@@ -311,8 +309,7 @@ def write_release(
         found = verify(folder, checksums=False).differences
         faults = merged([*faults, *unverified(found)])
         (folder / "README.md").write_bytes(card(faults=faults).encode())
-    known = {path.relative_to(folder).as_posix(): of for path, of in documents.sums.items()}
-    sums = file_sums(folder, known)
+    sums = file_sums(folder)
     croissant.write_croissant(
         folder / croissant.FILE,
         name=benchmark.name,

@@ -21,7 +21,7 @@ from corpus.importers.rows import (
     RunRow,
 )
 from evaluation.exporters import beir, bright, bright_pro, trec
-from evaluation.exporters.documents import DocumentFiles
+from evaluation.exporters.documents import write_documents
 from evaluation.exporters.records import AspectRecord, Label, QueryRecord, ReleaseSchema
 from tests.corpus.import_files import of_kind, one_by_one, read
 
@@ -263,9 +263,7 @@ def test_bright_pro(root, given, texts) -> None:
         for row in texts
     )
     corpus = root.parent / f"{NAME}_corpus.jsonl"
-    with DocumentFiles() as files:
-        chunk = list(zip(*rows, strict=True))
-        files.write(folder / f"documents/{NAME}.parquet", corpus, [chunk] if chunk else [])
+    write_documents(folder / f"documents/{NAME}.parquet", corpus, rows)
     # BEIR's and BRIDGE's lines leave out an address that is not known.
     assert of_kind(read("bridge", corpus), PassageRow) == [
         replace(row, source_url=row.source_url or None) for row in texts

@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluation.exporters import documents
-from evaluation.exporters.documents import DocumentFiles
-from evaluation.exporters.files import file_sum
+from evaluation.exporters.documents import write_documents
 
 ROWS = [
     (
@@ -25,9 +24,7 @@ ROWS = [
 
 
 def write(folder: Path, rows=ROWS, **options) -> int:
-    chunks = [list(zip(*rows[at : at + 7], strict=True)) for at in range(0, len(rows), 7)]
-    with DocumentFiles() as files:
-        return files.write(folder / "t/d.parquet", folder / "b/corpus.jsonl", chunks, **options)
+    return write_documents(folder / "t/d.parquet", folder / "b/corpus.jsonl", rows, **options)
 
 
 @pytest.fixture
@@ -50,18 +47,6 @@ def test_both_files_hold_every_row_in_order(tmp_path) -> None:
         | ({"fetched_on": day.isoformat()} if day else {})
         for pid, text, title, url, day in ROWS
     ]
-
-
-@pytest.mark.usefixtures("groups_of_ten")
-def test_splits_are_written_in_one_go_and_summed_up(tmp_path) -> None:
-    with DocumentFiles() as files:
-        for name in "ab":
-            corpus, also = tmp_path / f"{name}.jsonl", tmp_path / f"other/{name}.jsonl"
-            chunk = list(zip(*((name, *row[1:]) for row in ROWS), strict=True))
-            files.write(tmp_path / f"{name}.parquet", corpus, [chunk], also=also)
-    assert files.sums == {path: file_sum(path) for path in tmp_path.rglob("*.jsonl")}
-    assert len(files.sums) == 4
-    assert pq.read_table(tmp_path / "b.parquet")["id"][0].as_py() == "b"
 
 
 @pytest.mark.usefixtures("groups_of_ten")
