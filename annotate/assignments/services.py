@@ -29,6 +29,14 @@ from kit.errors import Refused
 MOST_AT_ONCE = 5_000
 MOVED = "This was changed meanwhile. Reload the page."
 
+# A report reaches no further back, and is no longer.
+OLDEST = timedelta(minutes=30)
+LONGEST = timedelta(seconds=90)
+# Clocks of browsers run ahead a little; gaps as short as this are bridged.
+TOLERANCE = timedelta(seconds=2)
+
+Span = tuple[datetime, datetime]
+
 
 def experts_of(benchmark: Benchmark) -> dict[int, set[int]]:
     """The benchmark's annotators with the ids of the domains that each may work in."""
@@ -235,15 +243,6 @@ def _check_due(due_on: date | None) -> None:
 def _record(assignment: Assignment, actor: User, verb: str, **data: Any) -> None:
     people = {"query": assignment.query_id, "holder": assignment.holder_id}
     record(assignment.query, actor, verb, assignment, **people, **data)
-
-
-# A report reaches no further back, and is no longer.
-OLDEST = timedelta(minutes=30)
-LONGEST = timedelta(seconds=90)
-# Clocks of browsers run ahead a little; gaps as short as this are bridged.
-TOLERANCE = timedelta(seconds=2)
-
-Span = tuple[datetime, datetime]
 
 
 def note_active(

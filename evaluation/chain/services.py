@@ -15,7 +15,7 @@ from django.utils import timezone
 from corpus.lists import unused_name
 from corpus.models import Benchmark
 from evaluation.background import failures_in_row
-from evaluation.chain.effects import measured, measured_before, metric_asked
+from evaluation.chain.effects import PEOPLE, measured, measured_before, metric_asked
 from evaluation.chain.here import Here
 from evaluation.chain.labelling import cost_of_people
 from evaluation.chain.models import Chain, ChainStep, StepState
@@ -289,11 +289,21 @@ def _end(chain: Chain, step: ChainStep) -> str:
         sheet = None if has_failed else sheets.latest(here.benchmark, here.ranked)
         figures = measured(sheet, here.left, measured_before(step))
         if step.do == "people":
-            figures |= cost_of_people(here)
+            figures |= _cost_of_people(here, step)
     with transaction.atomic():
         chain.hold()
         _keep(step, state=StepState.DONE, output_sha256=made, figures=figures)
     return ""
+
+
+def _cost_of_people(here: Here, step: ChainStep) -> dict[str, Any]:
+    """Without what steps before it counted of the same debate."""
+    found = cost_of_people(here)
+    for each in step.chain.steps.filter(number__lt=step.number).order_by("-number"):
+        if not found or each.outcome.get("debate"):
+            break
+        found[PEOPLE] -= each.figures.get(PEOPLE, 0.0)
+    return found
 
 
 def here_at(step: ChainStep, *, with_own: bool = False) -> Here:

@@ -126,7 +126,7 @@ def table_of(card: Card) -> ReportTable:
     practice = "The practice model judges by shared words; nothing of this is to be read."
     notes = (practice,) if card.practice else ()
     title = f"{card.kind}: {card.name}"
-    header = ("Figure", "Value", "Items", "Compared with, or why there is none")
+    header = ("figure", "value", "items", "compared with, or why there is none")
     return ReportTable(card.key, title, header, tuple(rows), notes)
 
 

@@ -22,22 +22,12 @@ window.tools = (() => {
     return scope.dataset.keyScope !== "focus" && scope.matches(".open");
   };
 
-  // Rows of a table repeat one another: of elements alike in kind, card, form and key the first two.
-  function fewAlike(elements) {
-    const cards = [...document.querySelectorAll("[data-key-scope], form, dialog, nav, main")], seen = {};
-    return elements.filter((each) => {
-      const holds = cards.map((card) => +(card.contains(each) && !card.matches("tr form"))).join("");
-      const kind = [each.tagName, each.type, each.dataset.key, each.getAttribute("tabindex"), holds];
-      return (seen[kind] = (seen[kind] ?? 0) + 1) <= 2;
-    });
-  }
-
-  function everyKeyFromEverywhere(keys, ofAlike = "all") {
+  function everyKeyFromEverywhere(keys) {
     const faults = [], meanings = {}, presses = { count: 0, from: new Set() };
     let clicked = [];
     const stop = (event) => { clicked.push(event.target); event.preventDefault(); event.stopImmediatePropagation(); };
     addEventListener("click", stop, true);
-    for (const from of ofAlike === "two" ? fewAlike(focusable()) : focusable()) {
+    for (const from of focusable()) {
       for (const key of keys) {
         clicked = [];
         from.focus();

@@ -227,6 +227,8 @@ def test_axe_finds_nothing_on_any_state(
         for key in keys:
             page.keyboard.press(key)
         page.wait_for_function(SETTLED)
-        faults += [f"{path} {keys}: {fault}" for fault in misfits(page, axe)]
+        faults += [
+            f"{path} {keys}: {fault}" for fault in misfits(page, axe, ("light", "dark", "narrow"))
+        ]
     context.close()
     assert faults == []

@@ -1,5 +1,5 @@
 """Every page over one of everything, as the role that may do most: it fits, axe finds nothing, and
-every key from every kind of element that can have the focus acts on what shows it, or not at all.
+every key from every element that can have the focus acts on what shows it, or not at all.
 
 The pages are made in this process, as in test_markup.py. With SHOTS every role that is let in sees
 each, and pictures are taken.
@@ -58,10 +58,9 @@ def looked_at(page: Page, axe: Callable[..., list[str]], url: str, role: str) ->
         take_pictures(page, url, role)
     page.evaluate(UNFOLD)
     page.wait_for_function("() => !document.querySelector('.htmx-request')")
-    faults = misfits(page, axe, ("light", "dark"))
+    faults = misfits(page, axe, ("light", "dark", "narrow"))
     page.evaluate(TOOLS)
-    pressed = "keys => tools.everyKeyFromEverywhere(keys, 'two').faults"
-    faults += page.evaluate(pressed, EVERY_KEY)
+    faults += page.evaluate("keys => tools.everyKeyFromEverywhere(keys).faults", EVERY_KEY)
     return [f"{url} as {role}, {each}" for each in faults]
 
 

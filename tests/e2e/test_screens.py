@@ -158,9 +158,8 @@ def test_screens_answer_fit_and_stay_quiet(enter, axe, person: str) -> None:
             faults.append(f"{path}: {files} files, {weight:.0f} kB")
         if SHOTS:
             take_pictures(visitor.page, path, person.removesuffix("-1"))
-        # test_pages.py has every page weighed on a desk, in both colours; somebody else's screen
-        # was weighed there.
-        weighed = () if path in shared else ("phone",)
+        # What somebody else's screens show in other colours and windows is looked at there.
+        weighed = ("light",) if path in shared else ("light", "dark", "phone")
         faults += [f"{path}, {fault}" for fault in misfits(visitor.page, axe, weighed)]
     if SHOTS:
         list_pictures()

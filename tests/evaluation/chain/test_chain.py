@@ -689,7 +689,7 @@ def test_what_people_cost_stands_beside_what_is_spent(benchmark) -> None:
     for number, ms in enumerate((40_000, 60_000, None)):
         voter = make_member(benchmark, f"voter-{number}", "annotator")
         Vote.objects.create(case=case, voter=voter, label=1, elapsed_ms=ms)
-    chain = start(benchmark, 'do = "pool"', 'do = "debate"', 'do = "people"')
+    chain = start(benchmark, 'do = "pool"', 'do = "debate"', 'do = "people"', 'do = "people"')
     before = chain.steps.filter(number__lt=3)
     before.update(state=StepState.DONE, outcome={"debate": debated.pk, "source_sha256": ""})
     drive(chain)
@@ -700,7 +700,8 @@ def test_what_people_cost_stands_beside_what_is_spent(benchmark) -> None:
     assert step.spent_usd == 0
     table = effect_table(list(chain.steps.all()))
     place = table.header.index("people, EUR")
-    assert [row[place].value for row in table.rows] == [None, None, 0.5]
+    # The same votes are paid once.
+    assert [row[place].value for row in table.rows] == [None, None, 0.5, 0.0]
 
 
 def test_another_judge_or_grader_begins_its_measure_anew() -> None:

@@ -472,13 +472,13 @@ def test_cards_are_printed_and_downloaded(world) -> None:
     call_command("judge_card", "garden", stdout=out)
     title, *rows = out.getvalue().splitlines()
     assert title.startswith("# Debate: m-1, prompt")
-    assert next(csv.reader(rows))[0] == "Figure"
+    assert next(csv.reader(rows))[0] == "figure"
     call_command("judge_card", "garden", json=True, stdout=(told := io.StringIO()))
     (table,) = json.loads(told.getvalue())
     admin = signed_in(world.admin)
     assert admin.get("/api/b/garden/judges/").json() == [table]
     file = admin.get(f"/b/garden/judges/{table['name']}.csv")
-    assert b"".join(file.streaming_content).decode().splitlines()[0].startswith("Figure,Value")
+    assert b"".join(file.streaming_content).decode().splitlines()[0].startswith("figure,value")
     for voter in (world.voters[0], world.stranger):
         assert signed_in(voter).get("/b/garden/judges/").status_code in (403, 404)
     empty = signed_in(world.stranger).get("/b/elsewhere/judges/")
