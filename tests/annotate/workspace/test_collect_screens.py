@@ -155,7 +155,7 @@ def test_a_release_holds_what_was_collected_and_kept(
         {"reason": "noise"},
     )
     view = view_of(benchmark)
-    [((pid,), (text,), (title,), (url,), (day,))] = read_documents(view, query.domain)
+    [(pid, text, title, url, day)] = read_documents(view, query.domain)
     assert (pid, text) == ("biology-7/extraction_1.txt", "First line about moths.")
     # A page that was pasted was fetched on a day that nobody told.
     assert (title, url, day) == (page.document.title, page.document.source_url, None)
