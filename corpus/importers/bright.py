@@ -6,8 +6,8 @@ whose text is not loaded.
 
 Bright-Pro is `{examples,aspects,documents}/{task}.{json,jsonl,parquet}`. Our additions: `pages/`
 (the pages that passages were cut from), `pairs/` (pairs to debate), `machine_gold/` (passages that
-machines tie to an aspect), and the optional query fields answers, community_answers and
-excluded_ids.
+machines tie to an aspect), a release's `beir/{task}/qrels/test.tsv` or `qrels/{task}.expert.txt`
+(labels of 0, grades), and the optional query fields answers, community_answers and excluded_ids.
 """
 
 import re
@@ -37,7 +37,7 @@ from corpus.importers.files import (
     missing,
     qrels_files,
 )
-from corpus.importers.qrels import LABELS, read_qrels
+from corpus.importers.qrels import LABELS, read_pairs, read_qrels
 from corpus.importers.reading import records
 from corpus.importers.records import about, each_record, passage, query, read_passages
 from corpus.importers.rows import (
@@ -132,16 +132,48 @@ def read_bright_pro(path: Path, meter: Meter) -> Iterator[Row]:
         requested = "a folder with examples/, aspects/ and documents/"
         yield missing(path, f"{requested} ({KINDS_OF_FILE})")
         return
-    meter.expect(file for files in parts.values() for file in files)
+    labels = [each for file in parts["examples"] if (each := _labels_of(path, file.domain))]
+    meter.expect([*(file for files in parts.values() for file in files), *labels])
     gold: Gold = {}
     cited: dict[Key, tuple[str, ...]] = {}
-    read = partial(_query, gold=gold, texts=(*_TEXTS, "reference_answer"), is_pro=True, cited=cited)
+    judged = frozenset(each.domain for each in labels)
+    texts = (*_TEXTS, "reference_answer")
+    read = partial(_query, gold=gold, judged=judged, texts=texts, is_pro=True, cited=cited)
     yield from each_record(parts["examples"], meter, read)
+    for file in labels:
+        yield from _labels(file, gold, meter)
     machine: list[MachineRow] = []
     yield from _machine_gold(parts[MACHINE], machine, meter)
     yield from _aspects(parts["aspects"], gold, cited, machine, meter)
     yield from _texts(parts["pages"], parts["documents"], meter)
     yield from each_record(parts["pairs"], meter, _pair)
+
+
+def _labels_of(path: Path, task: str) -> DataFile | None:
+    """A release's labels of a task: of BEIR, whose ids may have blanks, else of TREC."""
+    for name in (f"beir/{task}/qrels/test.tsv", f"qrels/{task}.expert.txt"):
+        if (path / name).is_file():
+            return DataFile(path / name, name, task)
+    return None
+
+
+def _labels(file: DataFile, gold: Gold, meter: Meter) -> Iterator[Row]:
+    """Every label of the file; gold that it does not name has the label 1."""
+    unnamed = {key: set(ids) for key, (ids, *_) in gold.items() if key[0] == file.domain}
+    excluded = {key: gold[key][1] for key in unnamed}
+    read = read_pairs if file.path.suffix == ".tsv" else read_qrels
+    for row in read(file, meter, excluded, gold=""):
+        own = unnamed.get((row.domain, row.qid), set()) if isinstance(row, JudgmentRow) else set()
+        if isinstance(row, JudgmentRow) and row.pid in own:
+            own.discard(row.pid)
+            if row.label <= 0:
+                words = f"{row.pid} is among the gold ids of the query, and not relevant here."
+                yield Problem(row.location, words)
+                continue
+        yield replace(row, gold="") if isinstance(row, JudgmentRow) else row
+    for (domain, qid), left in unnamed.items():
+        location = gold[domain, qid][2]
+        yield from (JudgmentRow(domain, qid, pid, 1, location) for pid in sorted(left))
 
 
 def _query(

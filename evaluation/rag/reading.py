@@ -163,20 +163,23 @@ def _sheets(benchmark: Benchmark, versions: Iterable[int | None]) -> list[ScoreS
 
 
 def board_of(run: RagRun) -> Board:
-    """All that was answered by this run's generator; of one source the newest answers."""
+    """All that was answered by this run's generator; of one system the answers to most queries, of
+    these the newest: a run over one domain hides none over all."""
     runs = [each for each in _done(run.benchmark) if each.generator == run.generator]
     # Before any of it is read: what ends meanwhile is read again by whoever looks next.
     answered = _answered(runs)
     order = {each.pk: place for place, each in enumerate(runs)}
-    newest: dict[tuple[object, ...], RagSource] = {}
+    fullest: dict[tuple[object, ...], RagSource] = {}
     held_by: dict[tuple[object, ...], set[int]] = {}
     rows = RagSource.objects.filter(run__in=runs).select_related("retrieval_run", "corpus_version")
-    for source in sorted(rows, key=lambda each: (order[each.run_id], each.pk)):
-        newest.setdefault(source.system, source)
+    for source in sorted(
+        rows, key=lambda each: (-len(each.sheet["queries"]), order[each.run_id], each.pk)
+    ):
+        fullest.setdefault(source.system, source)
         held_by.setdefault(source.system, set()).add(source.run_id)
     kinds = [SourceKind.NONE, SourceKind.GOLD, SourceKind.RUN]
     systems = sorted(
-        newest.values(), key=lambda each: (kinds.index(SourceKind(each.kind)), each.pk)
+        fullest.values(), key=lambda each: (kinds.index(SourceKind(each.kind)), each.pk)
     )
     held = [held_by[each.system] for each in systems]
     for source in systems:  # as systems are named that rank a derived version

@@ -328,7 +328,7 @@ def cell_of(access: Access, source: RagSource, params: Any) -> tuple[GoldView, s
         raise Http404("This outcome is neither right nor wrong.")
     rows = [row for row, each in enumerate(board.systems) if each.pk == source.pk]
     if not rows:
-        raise Http404("Newer answers of this system stand on the board.")
+        raise Http404("Other answers of this system stand on the board: to more queries, or newer.")
     columns = queries_in(board, outcome, rows[0], view, cell)
     return view, cell, [board.queries[column][0] for column in columns]
 

@@ -1,14 +1,20 @@
 """A query whose work is complete, and the people who review it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import User
 
-from annotate.models import Aspect
+from annotate.models import Aspect, GoldPassage, Review
+from annotate.review import points
 from annotate.workspace.aspects import add_aspect
 from annotate.workspace.gold import assign_passage
 from corpus.models import Benchmark, Passage, Query
 from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
+
+KEYS = ("comprehensive", "balanced", "sound", "granularity")
+GOOD = {"explicit": True, "credible": True, "relevant": True}
 
 
 @dataclass
@@ -67,3 +73,17 @@ def make_desk(slug: str = "garden", weights: tuple[int, int] = (5, 2)) -> Desk:
         aspects=aspects,
         passages=passages,
     )
+
+
+def look_at_all(review: Review, *, but: Collection[Any] = ()) -> None:
+    """The reviewer finds everything fine, but what is named: keys, aspects' numbers, passages."""
+    by: dict[str, Any] = {"review": review, "actor": review.reviewer}
+    for key in KEYS:
+        if key not in but:
+            points.check_aspects(**by, key=key, fine=True)
+    for aspect in Aspect.objects.filter(query=review.query).present():
+        if aspect.pk not in but:
+            points.check_weight(**by, aspect=aspect, weight=aspect.weight)
+    for gold in GoldPassage.objects.standing().filter(query=review.query):
+        if gold.passage not in but:
+            points.check_passage(**by, passage=gold.passage, checks=GOOD)

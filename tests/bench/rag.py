@@ -1,4 +1,5 @@
-"""The RAG board of 25 systems by 3,657 queries with three graders, read from stored sheets.
+"""The RAG board of 25 systems by 3,657 queries with three graders, and the pages behind it, read
+from stored sheets.
 
 python -m tests.bench.rag [--systems 25] [--queries 3657]. The goal is 300 ms a page.
 """
@@ -21,7 +22,7 @@ PAGES = 10
 
 
 def main() -> None:
-    """Print the line that docs/measurements.md quotes."""
+    """Print the lines that docs/measurements.md quotes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--systems", type=int, default=25)
     parser.add_argument("--queries", type=int, default=3_657)
@@ -64,21 +65,27 @@ def once(systems: int, queries: int) -> None:
     import_module("config.wsgi")  # imported as the server does, which settles the collector
     client = Client(headers={"Host": "127.0.0.1"})
     client.force_login(sheets.admin)
-    path = f"/b/{sheets.benchmark.slug}/rag-board/"
-    answer = client.get(path)
-    assert answer.status_code == 200
-    assert b"RAGAlign" in answer.content
-    times, used = [], []
-    for _ in range(PAGES):
-        started, before = time.perf_counter(), time.process_time()
-        client.get(path)
-        times.append(1000 * (time.perf_counter() - started))
-        used.append(1000 * (time.process_time() - before))
-    print(
-        f"the RAG board of {systems} systems by {queries:,} queries, three graders: "
-        f"{statistics.median(times):.0f} ms a page ({min(times):.0f} to {max(times):.0f}), "
-        f"{statistics.median(used):.0f} ms of it at work"
-    )
+    here = f"/b/{sheets.benchmark.slug}"
+    pages = {
+        "the RAG board": (f"{here}/rag-board/", b"RAGAlign"),
+        "a cell of it": (f"{here}/rag-board/cells/{rows[-1].pk}/", b"system"),
+        "Judges": (f"{here}/judges/", b"grader 2"),
+    }
+    print(f"{systems} systems by {queries:,} queries, three graders")
+    for name, (path, words) in pages.items():
+        answer = client.get(path)
+        assert answer.status_code == 200, path
+        assert words in answer.content, path
+        times, used = [], []
+        for _ in range(PAGES):
+            started, before = time.perf_counter(), time.process_time()
+            client.get(path)
+            times.append(1000 * (time.perf_counter() - started))
+            used.append(1000 * (time.process_time() - before))
+        print(
+            f"{name}: {statistics.median(times):.0f} ms a page ({min(times):.0f} to "
+            f"{max(times):.0f}), {statistics.median(used):.0f} ms of it at work"
+        )
 
 
 if __name__ == "__main__":

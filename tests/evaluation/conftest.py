@@ -157,6 +157,8 @@ def same_when_imported(folder: Path, again: Path) -> None:
             for place in (folder, again)
         )
         assert new == rows
+    for path in (folder / "beir").rglob("qrels/*.tsv"):
+        assert (again / path.relative_to(folder)).read_text() == path.read_text()
 
 
 @pytest.fixture

@@ -16,10 +16,8 @@ from annotate.workspace.gold import assign_passage, discard_passage
 from corpus.models import Judgment, Query
 from kit.errors import Refused
 from kit.models import Event
+from tests.annotate.reviewing import GOOD, KEYS, look_at_all
 from tests.factories import make_gold, make_member, make_passage
-
-KEYS = ("comprehensive", "balanced", "sound", "granularity")
-GOOD = {"explicit": True, "credible": True, "relevant": True}
 
 
 @pytest.fixture
@@ -27,23 +25,6 @@ def review(desk):
     """Scored blind, everything visible."""
     taken = verbs.start_review(query=desk.query, reviewer=desk.reviewer)
     return verbs.score_weights(review=taken, actor=desk.reviewer, weights=desk.weights)
-
-
-def look_at_all(desk, review, *, but=()):
-    """The reviewer finds everything fine, but what is named."""
-    for key in KEYS:
-        if key not in but:
-            points.check_aspects(review=review, actor=desk.reviewer, key=key, fine=True)
-    for aspect in Aspect.objects.filter(query=desk.query).present():
-        if aspect.pk not in but:
-            points.check_weight(
-                review=review, actor=desk.reviewer, aspect=aspect, weight=aspect.weight
-            )
-    for gold in GoldPassage.objects.standing().filter(query=desk.query):
-        if gold.passage not in but:
-            points.check_passage(
-                review=review, actor=desk.reviewer, passage=gold.passage, checks=GOOD
-            )
 
 
 def lower(desk, review, to=3):
@@ -214,7 +195,7 @@ def test_annotators_of_imported_weights_have_seen_them(desk):
     taken = verbs.start_review(query=desk.query, reviewer=desk.reviewer)
     verbs.score_weights(review=taken, actor=desk.reviewer, weights=desk.weights)
     lower(desk, taken)
-    look_at_all(desk, taken, but=(desk.aspects[0].pk,))
+    look_at_all(taken, but=(desk.aspects[0].pk,))
     # Nobody is there to answer: what was changed stands.
     assert verbs.accept_review(review=taken, actor=desk.reviewer).status == "accepted"
 
@@ -225,10 +206,10 @@ def test_annotators_of_imported_weights_have_seen_them(desk):
 def test_accepting_needs_a_look_at_everything(desk, review):
     with pytest.raises(Refused, match="comprehensive"):
         verbs.accept_review(review=review, actor=desk.reviewer)
-    look_at_all(desk, review, but=(desk.passages[1],))
+    look_at_all(review, but=(desk.passages[1],))
     with pytest.raises(Refused, match=r"Still to look at: page/2\."):
         verbs.accept_review(review=review, actor=desk.reviewer)
-    look_at_all(desk, review)
+    look_at_all(review)
     done = verbs.accept_review(review=review, actor=desk.reviewer)
     assert (done.status, Review.objects.get().ended_at is not None) == ("accepted", True)
     assert Event.objects.filter(verb="accept query", actor=desk.reviewer).count() == 1
@@ -299,19 +280,19 @@ def asked(desk, review):
     points.check_aspects(
         review=review, actor=desk.reviewer, key="balanced", fine=False, note="Split a1."
     )
-    look_at_all(desk, review, but=("balanced", desk.aspects[0].pk))
+    look_at_all(review, but=("balanced", desk.aspects[0].pk))
     return verbs.ask_changes(review=review, actor=desk.reviewer, text="Three things.")
 
 
 def test_nothing_goes_back_without_a_wish(desk, review):
-    look_at_all(desk, review)
+    look_at_all(review)
     with pytest.raises(Refused, match="Nothing is asked for"):
         verbs.ask_changes(review=review, actor=desk.reviewer)
 
 
 def test_what_was_changed_must_be_answered_before_it_is_accepted(desk, review):
     lower(desk, review)
-    look_at_all(desk, review, but=(desk.aspects[0].pk,))
+    look_at_all(review, but=(desk.aspects[0].pk,))
     with pytest.raises(Refused, match="1 point still open"):
         verbs.accept_review(review=review, actor=desk.reviewer)
 
@@ -400,7 +381,7 @@ def test_a_third_person_settles_what_stays_open(desk, review):
         )
     verbs.answer_point(review=review, point=split, actor=desk.author, agree=True)
     verbs.send_back(review=review, actor=desk.author)
-    look_at_all(desk, review, but=(*KEYS, *(each.pk for each in desk.aspects), desk.passages[1]))
+    look_at_all(review, but=(*KEYS, *(each.pk for each in desk.aspects), desk.passages[1]))
     assert verbs.accept_review(review=review, actor=desk.reviewer).status == "accepted"
 
 
@@ -493,7 +474,7 @@ def test_turns_are_never_written_over(desk, review):
 
 
 def test_a_query_reviewed_before_needs_no_second_score_by_the_same_person(desk, review):
-    look_at_all(desk, review)
+    look_at_all(review)
     verbs.accept_review(review=review, actor=desk.reviewer)
     again = verbs.start_review(query=desk.query, reviewer=desk.reviewer)
     assert again.status == "checking"

@@ -1,9 +1,12 @@
 """Blind audits: what is drawn, what voters see of it, and the bound it allows."""
 
+import json
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.exceptions import PermissionDenied
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from annotate.models import CaseKind, CaseStatus, EscalationCase, Vote, VoteSlot, VotingPlan
@@ -67,6 +70,18 @@ def test_sample_is_in_proportion_and_the_same_for_the_same_seed(world, run) -> N
     again = audit_of(run, world, seed=3)
     assert not first & set(again.items.values_list("debate_id", flat=True))
     assert (again.population, again.left_out) == (16, 8)
+
+
+def test_the_command_draws_what_the_page_draws(world, run) -> None:
+    out = StringIO()
+    draw = ("--draw", "--debate", str(run.pk), "--size", "8", "--seed", "3")
+    slug, admin = world.benchmark.slug, world.admin.username
+    call_command("judge_sample", slug, *draw, "--as", admin, stdout=out)
+    (row,) = json.loads(out.getvalue())
+    assert (row["of"], row["run"], row["drawn"], row["judged"]) == ("pairs", run.pk, 8, 0)
+    assert run.audits.get().items.count() == 8
+    with pytest.raises(CommandError, match="Choose 1 to 1,000 pairs"):
+        call_command("judge_sample", slug, *draw[:-3], "9999", "--as", admin)
 
 
 def test_pairs_that_people_know_are_left_out(world, run) -> None:

@@ -4,24 +4,33 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from io import StringIO
-from itertools import groupby
+from itertools import cycle, groupby
 from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
-from annotate.models import EscalationCase, VotingPlan
+from annotate.assignments.services import submit_query
+from annotate.models import Aspect, EscalationCase, GoldPassage, VotingPlan
+from annotate.review.services import (
+    accept_review,
+    score_weights,
+    start_review,
+    waiting_for_review,
+)
 from annotate.voting.services import cast_vote
 from annotate.workspace.aspects import add_aspect
+from annotate.workspace.checklist import undecided_originals
 from annotate.workspace.gold import assign_passage
 from corpus.access import enter
 from corpus.benchmarks.services import add_person
 from corpus.models import Benchmark, Judgment, Passage, Query, Role
 from kit.errors import Refused
+from tests.annotate.reviewing import look_at_all
 
 SLUG = "cranfield"
-VOTERS, EXPERT = ("voter-1", "voter-2", "voter-3"), "expert"
+VOTERS, EXPERT, REVIEWER = ("voter-1", "voter-2", "voter-3"), "expert", "reviewer"
 # Of one system: words by their weights, words alone, factors, vectors, and pairs of these.
 SYSTEMS: tuple[dict[str, Any], ...] = (
     {"name": "BM25", "method": "bm25"},
@@ -57,6 +66,8 @@ def plan(*, systems: int, depth: int) -> str:
         {"do": "holes", "next": 50},
         {"do": "debate"},
         {"do": "people"},
+        {"do": "aspects"},
+        {"do": "review"},
         {"do": "agents", "rounds": 2, "runs": SEARCHED},
         {"do": "judge"},
         {"do": "answers", "k": 5},
@@ -105,6 +116,7 @@ def load(source: Path, folder: Path, *, queries: int) -> Benchmark:
     benchmark = Benchmark.objects.get(slug=SLUG)
     for name in (*VOTERS, EXPERT):
         add_person(benchmark=benchmark, username=name, roles=[Role.ANNOTATOR], actor=None)
+    add_person(benchmark=benchmark, username=REVIEWER, roles=[Role.REVIEWER], actor=None)
     answers = folder / "answers.jsonl"
     best = list(_best(benchmark))
     rows = [json.dumps({"id": query.qid, "answers": _answers(query.text)}) for query, _ in best]
@@ -139,7 +151,7 @@ def _write_aspects(best: list[tuple[Query, list[Passage]]]) -> None:
 
 
 def vote_on_all(benchmark: Benchmark, voters: tuple[str, ...] = VOTERS) -> int:
-    """Everybody says of every open case that the passage helps where its number is even."""
+    """Everybody says of every open case that the passage helps where its length is even."""
     voting, cast = VotingPlan.objects.current(benchmark), 0
     cases = EscalationCase.objects.filter(query__domain__benchmark=benchmark, status="open")
     for case in cases.select_related("query__domain__benchmark", "passage"):
@@ -148,17 +160,56 @@ def vote_on_all(benchmark: Benchmark, voters: tuple[str, ...] = VOTERS) -> int:
             # Of what others have voted on, or hold, as in the demo, fewer votes are missing.
             with suppress(Refused):
                 cast_vote(
-                    case=case, voter=access.user, label=1 - case.pk % 2, access=access, plan=voting
+                    case=case,
+                    voter=access.user,
+                    label=1 - len(case.passage.text) % 2,
+                    access=access,
+                    plan=voting,
                 )
                 cast += 1
     return cast
 
 
+def submit_all(benchmark: Benchmark) -> int:
+    """The expert ties what is undecided to the aspects in turn, and submits every query."""
+    expert = User.objects.get(username=EXPERT)
+    asked = Query.objects.in_benchmark(benchmark).filter(assignments=None)
+    for query in asked:
+        aspects = list(Aspect.objects.filter(query=query).present())
+        open_gold = [
+            undecided_originals().filter(query=query),
+            GoldPassage.objects.asking().filter(query=query),
+            GoldPassage.objects.unlisted().filter(query=query),
+        ]
+        passages = [each.passage for rows in open_gold for each in rows]
+        for passage, aspect in zip(passages, cycle(aspects), strict=False):
+            assign_passage(query=query, passage=passage, aspect=aspect, actor=expert)
+        submit_query(query=query, actor=expert)
+    return len(asked)
+
+
+def review_all(benchmark: Benchmark) -> int:
+    """The reviewer scores every query's weights blind, finds the rest fine, and accepts."""
+    access = enter(User.objects.get(username=REVIEWER), benchmark.slug)
+    waiting = list(waiting_for_review(access))
+    for query in waiting:
+        review = start_review(query=query, reviewer=access.user)
+        weights = {each.pk: 2 for each in Aspect.objects.filter(query=query).present()}
+        review = score_weights(review=review, actor=access.user, weights=weights)
+        look_at_all(review)
+        accept_review(review=review, actor=access.user)
+    return len(waiting)
+
+
+# What people do, by what a chain says that it waits for.
+PLAYED = {"disputed": vote_on_all, "submitted": submit_all, "accepted": review_all}
+
+
 def drive(benchmark: Benchmark, told: Path) -> dict[str, Any]:
-    """The chain from its plan to its end: people vote whenever it waits for them."""
-    found = _chain(SLUG, str(told))
-    while "people" in found["waits_for"] and vote_on_all(benchmark):
-        found = _chain(SLUG, "--resume")
+    """The chain from its plan to its end: people do whatever it waits for."""
+    found = _chain(benchmark.slug, str(told))
+    while any(act(benchmark) for word, act in PLAYED.items() if word in found["waits_for"]):
+        found = _chain(benchmark.slug, "--resume")
     return found
 
 

@@ -1,9 +1,12 @@
 """A small part of Cranfield, if it is here, from its texts to a release (tests/bench/chain.py)."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from annotate.models import Assignment, Review
+from corpus.models import Query
 from evaluation.models import Release
 from evaluation.verification.folder import verify
 from tests.corpus.real_texts import need
@@ -24,8 +27,16 @@ def test_real_texts_come_to_a_release_with_the_practice_model(settings, tmp_path
     assert len(steps[3].outcome["systems"]) == 5
     assert 0 < steps[5].outcome["pairs"] <= steps[4].outcome["pairs"]
     assert all(len(step.input_sha256) == len(step.output_sha256) == 64 for step in steps.values())
+    # People wrote, scored blind and accepted between the debates and the agents.
+    assert set(Assignment.objects.values_list("state", flat=True)) == {"accepted"}
+    assert Review.objects.filter(status="accepted").count() == Query.objects.count() == 5
+    assert len({steps[n].output_sha256 for n in (12, 13)}) == 2
     # What was measured is kept with each step, from the first systems on.
     assert {"nDCG@10", "hole@10"} <= set(steps[2].figures)
-    assert {"completeness", "RAGAlign"} <= set(steps[16].figures)
+    assert {"completeness", "RAGAlign"} <= set(steps[18].figures)
     folder = Path(Release.objects.get(version="0.1.0").folder)
+    activities = json.loads((folder / "prov.json").read_text())["activity"]
+    assert [activities[f"assay:step-{n}"]["prov:label"] for n in range(1, 19)] == [
+        steps[n].do for n in range(1, 19)
+    ]
     assert verify(folder, checksums=True).differences == []

@@ -14,8 +14,7 @@ from annotate.review.services import accept_review, score_weights, start_review
 from evaluation.chain.models import Chain
 from evaluation.models import Release
 from evaluation.verification.folder import verify
-from tests.annotate.review.test_reviews import look_at_all
-from tests.annotate.reviewing import Desk, make_desk
+from tests.annotate.reviewing import Desk, look_at_all, make_desk
 
 pytestmark = pytest.mark.django_db
 
@@ -61,7 +60,7 @@ def test_a_chain_waits_for_experts_then_for_reviewers_and_releases(desk, tmp_pat
     assert told["waits_for"] == "experts: 0 of 1 queries are accepted, 100% are wanted"
     review = start_review(query=desk.query, reviewer=desk.reviewer)
     score_weights(review=review, actor=desk.reviewer, weights=desk.weights)
-    look_at_all(desk, review)
+    look_at_all(review)
     assert run("--resume")["waits_for"] == told["waits_for"]  # looked at, and not accepted
     assert not Release.objects.exists()
     accept_review(review=Review.objects.get(), actor=desk.reviewer)

@@ -8,11 +8,11 @@ from django.utils import timezone
 from corpus.models import CleaningRun, CorpusVersion, Domain, Query
 from evaluation.rag import alignment
 from evaluation.rag import board as boards
-from evaluation.rag.models import GradeRun, RagSource
+from evaluation.rag.models import GradeRun, RagRun, RagSource
 from evaluation.rag.reading import board_of, generators
 from kit.lists.report_tables import ReportTable
 from kit.stats.proportions import wilson
-from tests.evaluation.rag.boards import Sheets
+from tests.evaluation.rag.boards import CONFIG, Sheets
 
 pytestmark = pytest.mark.django_db
 
@@ -112,6 +112,23 @@ def test_of_gold_of_two_corpus_versions_the_newest_is_the_baseline_and_both_are_
     only = cells(named(sheets, "accuracy")["correlation"], "bm25", "after holes")
     assert found == only["nDCG@10, given answerable"] != alone
     assert "from gold evidence, cleaned is" in tables["correlation"].notes[1]
+
+
+def test_a_newer_run_over_some_queries_hides_none_over_all(sheets) -> None:
+    whole = sheets.system("bm25", G, scores(R, X))
+    part = sheets.source("run", "bm25", [1, 1], retrieval_run=whole.retrieval_run)
+    part.run = RagRun.objects.create(
+        benchmark=sheets.benchmark, name="some", harness="short", config=CONFIG, endpoint="e",
+        model="m", status="done", total=1, done=1,
+    )  # fmt: skip
+    part.sheet["queries"] = part.sheet["queries"][:2]
+    part.save()
+    assert list(board_of(part.run).systems) == [whole]
+    # As many answers that are newer stand in the older ones' place.
+    part.sheet |= {"queries": whole.sheet["queries"]}
+    part.sheet |= dict.fromkeys(("accuracy", "exact", "f1"), R)
+    part.save()
+    assert list(board_of(sheets.run).systems) == [part]
 
 
 def test_systems_that_retrieve_better_answer_better_and_ranks_shift(sheets) -> None:

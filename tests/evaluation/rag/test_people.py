@@ -1,7 +1,11 @@
 """People beside graders: who is asked what, blind to whom, and what it corrects."""
 
+import json
+from io import StringIO
+
 import numpy as np
 import pytest
+from django.core.management import CommandError, call_command
 
 from annotate.grading.services import grade_answer, to_grade
 from annotate.models import AnswerGrade, GradedAnswer
@@ -52,6 +56,32 @@ def judge(sheets: Sheets, place: int, right: float) -> AnswerGrade:
     access = enter(sheets.expert, sheets.benchmark.slug)
     answer = GradedAnswer.objects.get(query=sheets.queries[place])
     return grade_answer(answer=answer, access=access, scores={"true": right})
+
+
+def told_by_command(slug: str, *args: str) -> list[dict[str, object]]:
+    """What `judge_sample` prints."""
+    out = StringIO()
+    call_command("judge_sample", slug, *args, stdout=out)
+    told: list[dict[str, object]] = json.loads(out.getvalue())
+    return told
+
+
+def test_the_command_draws_counts_and_closes_as_the_screen_does(sheets) -> None:
+    slug, key = sheets.benchmark.slug, str(sheets.run.pk)
+    draw = ("--draw", "--answers", key, "--size", "3", "--people", "1", "--as")
+    with pytest.raises(CommandError, match="--as with the name of an admin"):
+        call_command("judge_sample", slug, *draw, "expert")
+    with pytest.raises(CommandError, match="no rag run 99 here"):
+        call_command("judge_sample", slug, "--draw", "--answers", "99", "--as", "admin")
+    (row,) = told_by_command(slug, *draw, "admin")
+    assert (row["of"], row["drawn"], row["judged"], row["closed"]) == ("truths", 3, 0, False)
+    one = to_grade(enter(sheets.expert, slug)).first()
+    grade_answer(answer=one, access=enter(sheets.expert, slug), scores={"true": 1.0})
+    (row,) = told_by_command(slug)
+    assert (row["judged"], row["verdicts"]) == (1, 1)
+    (row,) = told_by_command(slug, "--close", str(row["sample"]), "--as", "admin")
+    assert row["closed"] is True
+    assert to_grade(enter(sheets.expert, slug)).count() == 0
 
 
 def test_an_expert_sees_answer_and_truth_alone_and_says_right_or_wrong(sheets) -> None:

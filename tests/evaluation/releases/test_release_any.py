@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ from evaluation.releases.services import start_here
 from evaluation.verification.copies import WITHOUT_TEXT
 from evaluation.verification.folder import verify
 from kit.errors import Refused
-from tests.annotate.review.test_reviews import look_at_all
+from tests.annotate.reviewing import look_at_all
 from tests.corpus.cleaning.rooms import clean
 from tests.evaluation.conftest import Garden, make_aspect, make_support
 from tests.evaluation.releases.test_release_final import debated
@@ -165,7 +164,7 @@ class Made:
         weights = {each.pk: 2 for each in self._aspects(query)}
         review = score_weights(review=review, actor=self.reviewer, weights=weights)
         if is_accepted:
-            look_at_all(SimpleNamespace(query=query, reviewer=self.reviewer), review)
+            look_at_all(review)
             accept_review(review=review, actor=self.reviewer)
 
     def _debate(self, query: Query, passage: Passage, label: int) -> None:

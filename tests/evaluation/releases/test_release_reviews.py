@@ -10,8 +10,8 @@ from annotate.review import services as verbs
 from evaluation.content.evidence import pseudonyms
 from evaluation.exporters.files import write_sums
 from evaluation.verification.folder import verify
-from tests.annotate.review.test_reviews import GOOD, look_at_all, lower
-from tests.annotate.reviewing import make_desk
+from tests.annotate.review.test_reviews import lower
+from tests.annotate.reviewing import GOOD, look_at_all, make_desk
 from tests.evaluation.conftest import release_into
 
 
@@ -22,7 +22,7 @@ def reviewed(db, tmp_path):
     review = verbs.start_review(query=desk.query, reviewer=desk.reviewer)
     verbs.score_weights(review=review, actor=desk.reviewer, weights=desk.weights)
     point = lower(desk, review)
-    look_at_all(desk, review, but=(desk.aspects[0].pk,))
+    look_at_all(review, but=(desk.aspects[0].pk,))
     review = verbs.ask_changes(review=review, actor=desk.reviewer)
     verbs.answer_point(review=review, point=point, actor=desk.author, agree=True)
     review = verbs.send_back(review=review, actor=desk.author)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotate.models import SentenceGrade, SentenceItem
+from annotate.models import GradingSample, SentenceGrade, SentenceItem
 from corpus.models import Passage
 from evaluation.rag.models import RagAnswer
 from evaluation.support import report, services
@@ -23,6 +23,7 @@ from tests.annotate.answering import GOOD
 from tests.annotate.grading.test_sentences import judge as judged_by
 from tests.debate.answering import answering
 from tests.evaluation.rag.room import Place, make_place
+from tests.evaluation.rag.test_people import told_by_command
 from tests.llm.stub import status
 from tests.services.processes import wait_until
 
@@ -238,9 +239,12 @@ def test_people_beside_two_judges_and_what_seeing_them_first_does(place) -> None
     run = judged(unsaved_set(room.benchmark, "references"))
     of = run.support_set
     judged(of, temperature=1.0)
-    sample = report.draw(
-        access=room.access(room.admin), of=of, size=4, seed=1, people=2, post_edit=50
-    )
+    told = told_by_command(
+        room.benchmark.slug, "--draw", "--citations", str(of.pk), "--size", "4", "--post-edit",
+        "50", "--as", room.admin.username,
+    )  # fmt: skip
+    assert [(each["of"], each["drawn"]) for each in told] == [("sentences", 4)]
+    sample = GradingSample.objects.get()
     items = {each.pk: each for each in SentenceItem.objects.all()}
     assert all(len(each.machines) == 2 and each.is_reference for each in items.values())
     people = (room.colleague, room.both)
