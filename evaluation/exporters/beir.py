@@ -48,9 +48,14 @@ def _lines(rows: Iterable[JudgmentRow]) -> Iterator[str]:
 
 
 def write_gold(folder: Path, queries: Sequence[QueryRecord]) -> None:
-    """A release's `queries.jsonl` and `qrels/test.tsv`: the expert view; ids may have blanks, those
-    with a tab or the end of a line are left out."""
+    """A release's `queries.jsonl` and `qrels/test.tsv`."""
     write_jsonl(folder / "queries.jsonl", map(_released, queries))
+    write_labels(folder, queries)
+
+
+def write_labels(folder: Path, queries: Sequence[QueryRecord]) -> None:
+    """`qrels/test.tsv`: the expert view; ids may have blanks, those with a tab or the end of a line
+    are left out."""
     write_lines(folder / "qrels" / "test.tsv", _gold_lines(queries))
 
 

@@ -233,7 +233,8 @@ def _bright(export: Export, domain: Domain) -> None:
 
 def _bright_pro(export: Export, domain: Domain) -> None:
     """JSON lists, with gold, aspects and reference answers as a release lists them: so that
-    `[doc_3]` in an answer is the third of its `gold_ids`, and every gold passage has its aspect."""
+    `[doc_3]` in an answer is the third of its `gold_ids`, and every gold passage has its aspect; and
+    as there grades and labels of 0 in columns."""
     place, name = export.place, file_name(domain.name)
     view = view_of(domain.benchmark, export.version)
     records = read_records(view, domain)
@@ -243,6 +244,7 @@ def _bright_pro(export: Export, domain: Domain) -> None:
         _example(row, by_qid[row.qid], view.shape.integer_ids) for row in export.queries(domain)
     )
     write_list(place / f"examples/{name}.json", rows)
+    beir.write_labels(place / f"beir/{name}", records)
     aspects = place / f"aspects/{name}.json"
     export.counts["aspects"] += bright_pro.write_aspect_list(aspects, name, records)
     pages = export.counted("pages", read_pages(export.version, domain))

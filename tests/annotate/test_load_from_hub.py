@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from corpus.imports.hub import fetched
-from corpus.models import Benchmark, ImportRun, Passage, Query
+from corpus.models import Benchmark, ImportRun, Judgment, Passage, Query
 from kit.errors import Refused
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +38,9 @@ def folder(tmp_path):
         (tmp_path / name).mkdir()
         pq.write_table(pa.Table.from_pylist(rows), tmp_path / name / "biology.parquet")
     (tmp_path / "README.md").write_text(CARD)
+    labels = tmp_path / "beir/biology/qrels/test.tsv"
+    labels.parent.mkdir(parents=True)
+    labels.write_text("query-id\tcorpus-id\tscore\n7\ta_0.txt\t2\n")
     return tmp_path
 
 
@@ -59,6 +62,7 @@ def test_a_local_data_set_loads_as_from_the_hub(folder, settings) -> None:
     assert (result["status"], result["queries"]["added"]) == ("done", 1)
     assert Query.objects.get().qid == "7"
     assert Passage.objects.get().text == "Because, na\u00efvely."
+    assert Judgment.objects.get().label == 2
     assert ImportRun.objects.get().label == str(folder)
     assert not list(settings.UPLOADS.glob("hub-*"))
 

@@ -34,10 +34,10 @@ class Command(VerbCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", help="the benchmark")
         parser.add_argument("--draw", action="store_true", help="draw a new sample")
-        of = parser.add_mutually_exclusive_group()
-        of.add_argument(
+        parser.add_argument(
             "--run", type=int, action="append", default=[], help="an agent run; several together"
         )
+        of = parser.add_mutually_exclusive_group()
         of.add_argument("--answers", type=int, metavar="RUN", help="a RAG run")
         of.add_argument("--citations", type=int, metavar="SET", help="answers that are checked")
         of.add_argument("--debate", type=int, metavar="RUN", help="a run that labelled pairs")
@@ -72,6 +72,8 @@ class Command(VerbCommand):
 
 def _draw(benchmark: Benchmark, access: Access, options: dict[str, Any]) -> None:
     given = {name: options[name] for name in ("size", "seed", "people")}
+    if options["run"] and (options["answers"] or options["citations"] or options["debate"]):
+        raise Refused("Draw of one thing at a time: leave out --run, or the other.")
     if options["answers"]:
         rag.draw(access=access, run=_found(benchmark.rag_runs, options["answers"]), **given)
     elif options["citations"]:

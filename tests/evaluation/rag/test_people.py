@@ -73,6 +73,8 @@ def test_the_command_draws_counts_and_closes_as_the_screen_does(sheets) -> None:
         call_command("judge_sample", slug, *draw, "expert")
     with pytest.raises(CommandError, match="no rag run 99 here"):
         call_command("judge_sample", slug, "--draw", "--answers", "99", "--as", "admin")
+    with pytest.raises(CommandError, match="one thing at a time"):
+        call_command("judge_sample", slug, *draw, "admin", "--run", "1")
     (row,) = told_by_command(slug, *draw, "admin")
     assert (row["of"], row["drawn"], row["judged"], row["closed"]) == ("truths", 3, 0, False)
     one = to_grade(enter(sheets.expert, slug)).first()

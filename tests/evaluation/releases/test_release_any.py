@@ -258,7 +258,7 @@ def test_a_benchmark_that_was_worked_on_verifies(done, is_cleaned, tmp_path) -> 
 
 @pytest.mark.slow
 @pytest.mark.django_db
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(done=st.lists(acts, max_size=14), is_cleaned=st.booleans())
 @example(done=[], is_cleaned=True)
 def test_any_benchmark_that_can_be_built_verifies(done, is_cleaned, tmp_path_factory) -> None:

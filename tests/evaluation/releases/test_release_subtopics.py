@@ -17,7 +17,7 @@ from evaluation.scores.services import GoldView
 from evaluation.verification.folder import verify
 from tests.corpus.import_files import claimed, imported
 from tests.evaluation.conftest import release_into, scores_of
-from tests.factories import make_benchmark, make_member
+from tests.factories import make_benchmark, make_gold, make_member, make_passage, make_query
 
 pytestmark = pytest.mark.django_db
 TOPICS = """<topics>
@@ -169,6 +169,30 @@ def exported(benchmark: Benchmark, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [release, exported])
+def test_grades_and_zeros_come_back(tmp_path, write) -> None:
+    benchmark = make_benchmark()
+    query = make_query(benchmark, "1", "biology")
+    for label, pid in ((3, "best"), (1, "good"), (0, "no"), (-1, "spam"), (0, "no, with blanks")):
+        make_gold(query, make_passage(benchmark, pid, "biology"), label=label)
+    write(benchmark, tmp_path / "out")
+    again = make_benchmark("again", domains=())
+    load(again, tmp_path / "out", format="bright_pro")
+    assert labels_of(again) == labels_of(benchmark)
+    assert len(labels_of(again)) == 5
+
+
+def test_what_is_gold_and_not_relevant_is_refused_by_its_line(web, tmp_path) -> None:
+    release(web, tmp_path / "out")
+    labels = next((tmp_path / "out/beir").rglob("*.tsv"))
+    labels.write_text(labels.read_text().replace("2\td3\t1", "2\td3\t0"))
+    run = claimed(make_benchmark("again", domains=()), tmp_path / "out", format="bright_pro")
+    run_import(run)
+    (problem,) = run.problems
+    assert problem["file"] == "beir/web/qrels/test.tsv"
+    assert "d3 is among the gold ids" in problem["message"]
+
+
+@pytest.mark.parametrize("write", [release, exported])
 def test_grades_and_zeros_of_subtopics_come_back(web, tmp_path, write) -> None:
     write(web, tmp_path / "out")
     again = make_benchmark("again", domains=())
@@ -194,10 +218,11 @@ def test_what_an_expert_decided_stands_before_the_grades(web, tmp_path) -> None:
     again = make_benchmark("again", domains=())
     load(again, tmp_path / "out", format="bright_pro")
     of_1 = {row for row in labels_of(again) if row[0] == "1"}
-    # d0 is of one aspect now, with its highest label; d2 is no gold any more.
+    # d0 is of one aspect now, with its highest label; d2 is no gold any more, as the expert said.
     assert of_1 == {
         ("1", "d0", 2, None),
         ("1", "d1", 1, (("1", 0), ("2", 1))),
+        ("1", "d2", 0, None),
         ("1", "d3", 0, (("2", 0),)),
     }
     assert {pid for qid, k, pid in assigned_in(again) if (qid, k) == ("1", 1)} == {"d0"}
