@@ -151,8 +151,8 @@ def _works(access: Access) -> Iterator[Work]:
         ("Queries to review", "W", "reviews", waiting_for_review(access).count(), "Review"),
         ("Weights to score blind", "B", "rescoring", waiting_tasks(access).count(), "Score"),
         ("Pairs of answers to rate", "A", "answer-rate", _to_rate(access), "Rate answers"),
-        ("Answers to score blind", "G", "answer-grade", to_grade(access).count(), "Score answers"),
-        ("Citations to check", "C", "sentence-judge", to_judge(access).count(), "Check them"),
+        ("Answers to score blind", "K", "answer-grade", to_grade(access).count(), "Score answers"),
+        ("Citations to check", "I", "sentence-judge", to_judge(access).count(), "Check them"),
         ("Open questions to settle", "S", "adjudication", quick_count(access), "Settle"),
     ):
         yield Work(name, key, access.benchmark, _at(access, url), left, act)

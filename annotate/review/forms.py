@@ -69,22 +69,20 @@ class WeightCheckForm(forms.Form):
 
 
 class PassageCheckForm(forms.Form):
-    """`keep` answers all three questions with Yes; else each has its box."""
+    """`keep` answers all three questions with Yes; else `lacks` names those answered with No."""
 
     keep = forms.BooleanField(required=False)
-    explicit = forms.BooleanField(required=False)
-    credible = forms.BooleanField(required=False)
-    relevant = forms.BooleanField(required=False)
+    lacks = forms.MultipleChoiceField(choices=[*PASSAGE_CHECKS.items()], required=False)
     reason = forms.ChoiceField(choices=[("", ""), *DiscardReason.choices], required=False)
     note = _note()
 
     def clean(self) -> dict[str, Any]:
         """`checks` as the verb takes them; removing needs at least one No."""
         data = super().clean() or self.cleaned_data
-        keep = data["keep"]
-        checks = {name: keep or data[name] for name in PASSAGE_CHECKS}
-        if not keep and all(checks.values()):
-            raise forms.ValidationError("Take the tick from what the passage is not.")
+        lacks = [] if data["keep"] else data.get("lacks", [])
+        checks = {name: name not in lacks for name in PASSAGE_CHECKS}
+        if not data["keep"] and not lacks:
+            raise forms.ValidationError("Tick what the passage is not.")
         return {"checks": checks} | {
             name: data[name] for name in ("reason", "note") if name in data
         }

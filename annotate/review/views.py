@@ -1,5 +1,6 @@
 """The second review: the list of what waits, and one review from blind scores to acceptance."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -151,6 +152,12 @@ class ReviewBoard:
         return paired + self.loose + self.checks
 
 
+def _place(row: Row) -> tuple[int, int, int]:
+    """By page, and on a page from its beginning; last what is of no page."""
+    passage = row.passage
+    return passage.document_id or sys.maxsize, passage.start or 0, passage.pk
+
+
 def _aspect_of(entry: Entry) -> int | None:
     return entry.row.aspect.pk if entry.row and entry.row.aspect else None
 
@@ -183,7 +190,7 @@ def read_review(review: Review, part: Part | None, after: ReviewPoint | None = N
     ]
     passages = [
         Entry("passage", row.passage.pid, by_passage.get(row.passage.pk), row=row)
-        for row in board.rows
+        for row in sorted(board.rows, key=_place)
         if row.aspect is not None or row.passage.pk in by_passage
     ]
     turns = list(review.turns.select_related("actor", "point__aspect", "point__passage"))

@@ -33,20 +33,29 @@ _OWN: Final = (
 _OF_STAFF: Final = (
     ("site-people", "Everybody on this site"),
     ("sign-in-requests", "Sign-in requests"),
+    ("site-record", "Record of the site"),
+    ("health", "Health"),
     ("benchmark-new", "New benchmark"),
 )
 
 
 @require_GET
 def find(request: HttpRequest, slug: str) -> HttpResponse:
-    """What is called so, or holds these words; without words the pages."""
+    """What is called so, or holds these words; without words the pages, other benchmarks, and the
+    person's own pages."""
     access = enter(request.user, slug)
     words = clean(request.GET.get("q", ""))
     pages = [(page.url, page.label, section) for section, page in pages_called(access, words)]
-    groups = [("Pages", pages)]
+    others = [each for each in _places(access.user) if each.benchmark != access.benchmark]
+    groups: list[tuple[str, list[Found]]] = [("Pages", pages)]
     if words:
-        groups += [(label, found) for label, found in _things(access, words) if found]
-        groups += [("Terms", found)] if (found := _terms(words)) else []
+        groups += _things(access, words)
+        groups += [("Terms", _terms(words))]
+    groups += [
+        ("Other benchmarks", _called(others, words)),
+        ("Your pages", _own(access.user, words)),
+    ]
+    groups = [(label, found) for label, found in groups if found] or groups[:1]
     context = {"access": access, "groups": groups, "words": words}
     return htmx.render(request, "evaluation/finding/found.html", context, partial="found")
 
@@ -56,20 +65,8 @@ def find_everywhere(request: HttpRequest) -> HttpResponse:
     """Where no benchmark is open: the person's benchmarks with their pages, and their own pages."""
     assert isinstance(request.user, User)
     words = clean(request.GET.get("q", ""))
-    places = Membership.objects.live().filter(user=request.user).select_related("benchmark", "user")
-    rows = [
-        Access(request.user, each.benchmark, each) for each in places.order_by("benchmark__name")
-    ]
-    named = [
-        (reverse("benchmark", args=[each.benchmark.slug]), each.benchmark.name, "")
-        for each in rows
-        if words.casefold() in each.benchmark.name.casefold()
-    ]
-    own = _OWN + (_OF_STAFF if request.user.is_staff else ())
-    groups = [
-        ("Benchmarks", named),
-        ("Your pages", [(reverse(n), label, "") for n, label in own if _has(label, words)]),
-    ]
+    rows = _places(request.user)
+    groups = [("Benchmarks", _called(rows, words)), ("Your pages", _own(request.user, words))]
     if words:
         pages = ((each, page) for each in rows for _, page in pages_called(each, words))
         found = [(page.url, page.label, each.benchmark.name) for each, page in pages]
@@ -77,6 +74,24 @@ def find_everywhere(request: HttpRequest) -> HttpResponse:
     groups = [(label, found) for label, found in groups if found] or [("Pages", [])]
     context = {"groups": groups, "words": words}
     return htmx.render(request, "evaluation/finding/found.html", context, partial="found")
+
+
+def _places(user: User) -> list[Access]:
+    rows = Membership.objects.live().filter(user=user).select_related("benchmark", "user")
+    return [Access(user, each.benchmark, each) for each in rows.order_by("benchmark__name")]
+
+
+def _called(places: Iterable[Access], words: str) -> list[Found]:
+    return [
+        (reverse("benchmark", args=[each.benchmark.slug]), each.benchmark.name, "")
+        for each in places
+        if words.casefold() in each.benchmark.name.casefold()
+    ]
+
+
+def _own(user: User, words: str) -> list[Found]:
+    own = _OWN + (_OF_STAFF if user.is_staff else ())
+    return [(reverse(name), label, "") for name, label in own if _has(label, words)]
 
 
 def _has(label: str, words: str) -> bool:

@@ -333,7 +333,7 @@ OF_A_PAGE = {
     ("debate-run", "admin"): {
         "p Pause": "POST {here}pause/",
         "l All pairs of this run": "GET {here}pairs/",
-        "a After the run": "GET {here}report/",
+        "a Report": "GET {here}report/",
     },
     ("vote-item", "annotator"): OF_LABELS | {"l Later": "GET vote/batches/{pk}/"},
     ("adjudicate", "reviewer"): {

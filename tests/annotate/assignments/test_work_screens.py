@@ -36,7 +36,7 @@ def state(world):
 
 
 def test_a_query_goes_from_the_queue_to_submission_and_back(world, me) -> None:
-    assert "Take the next of 1 free query" in one_line(me.get(world.url("queue/")))
+    assert "Take the next of 1 unassigned" in one_line(me.get(world.url("queue/")))
     assert me.post(world.url("queue/next/")).url == here(world)
     page = one_line(me.get(here(world)))
     assert "data-active-time" in page

@@ -108,7 +108,7 @@ def test_changes_asked_for_answered_and_accepted(desk):
     post(desk, desk.reviewer, f"{base}weights/{heavy.pk}/", weight="3", note="Not the core.")
     post(
         desk, desk.reviewer, f"{base}passages/{gone.pk}/",
-        explicit="on", credible="on", reason="topic_only", note="It only names it.",
+        lacks=["relevant"], reason="topic_only", note="It only names it.",
     )  # fmt: skip
     press_ones(desk, base, desk.reviewer)
     page = post(desk, desk.reviewer, f"{base}move/ask/", text="Two things.")

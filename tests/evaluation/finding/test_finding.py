@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotate.models import ReferencePanel
 from corpus.access import enter
-from corpus.models import Benchmark, PoolBuild, RetrievalRun
+from corpus.models import Benchmark, Membership, PoolBuild, RetrievalRun
 from corpus.navigation import pages_called
 from debate.models import AnswerRun, DebateRun, HintRun, Trial
 from evaluation.checklist.now import page_of
@@ -82,6 +82,19 @@ def test_pages_by_their_words_and_all_of_them_without(client: Client, benchmark)
     every = one_line(client.get(reverse("find", args=["demo"]), headers={"hx-request": "true"}))
     assert "Leaderboard" in every
     assert "Endpoints" in every
+
+
+def test_other_benchmarks_of_the_person_and_their_own_pages(client: Client, benchmark) -> None:
+    def shown(words: str) -> str:
+        return one_line(client.get(reverse("find", args=["demo"]), {"q": words}))
+
+    assert '<a href="/b/other/">' not in found(client, benchmark, "annotator", "other")
+    person = User.objects.get(username="a-annotator")
+    other = Benchmark.objects.get(slug="other")
+    Membership.objects.create(user=person, benchmark=other, roles=["annotator"])
+    assert '<a href="/b/other/">' in shown("other")
+    assert f'<a href="{reverse("drafts")}">' in shown("drafts")
+    assert "Nothing of this benchmark is called so" in shown("health")
 
 
 def test_pages_behind_others_are_found_by_their_words(client: Client, benchmark) -> None:
