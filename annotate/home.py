@@ -153,6 +153,7 @@ def _works(access: Access) -> Iterator[Work]:
         ("Pairs of answers to rate", "A", "answer-rate", _to_rate(access), "Rate answers"),
         ("Answers to score blind", "K", "answer-grade", to_grade(access).count(), "Score answers"),
         ("Citations to check", "I", "sentence-judge", to_judge(access).count(), "Check them"),
+        ("Reference answers to write", "E", "answers", _to_write(access), "Write"),
         ("Open questions to settle", "S", "adjudication", quick_count(access), "Settle"),
     ):
         yield Work(name, key, access.benchmark, _at(access, url), left, act)
@@ -160,6 +161,12 @@ def _works(access: Access) -> Iterator[Work]:
 
 def _at(access: Access, name: str, *args: object) -> str:
     return reverse(name, args=[access.benchmark.slug, *args])
+
+
+def _to_write(access: Access) -> int:
+    """The person's accepted queries whose reference answer is not chosen yet."""
+    own = Assignment.objects.in_benchmark(access.benchmark).standing().filter(holder=access.user)
+    return own.filter(state=WorkState.ACCEPTED).count() if access.is_annotator else 0
 
 
 def _to_rate(access: Access) -> int:

@@ -16,6 +16,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -41,7 +42,10 @@ class Notes:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.lines: set[str] = set()
+        # By code and line, or by code, line and error.
+        self.lines: set[tuple[Any, ...]] = set()
+        # Whether code is a room's, by its id: looked up for every frame of every statement.
+        self.known: dict[int, tuple[CodeType, bool]] = {}
         self.found: dict[str, list[str]] = {}
 
     def listen(self, connection: Any, **_: Any) -> None:
@@ -50,18 +54,31 @@ class Notes:
 
     def note(self, execute: Callable[..., Any], *args: Any) -> Any:
         """One statement, under the innermost line of a room that led to it."""
-        frame = sys._getframe(1)
-        while frame is not None and not frame.f_code.co_filename.startswith(ROOMS):
-            frame = frame.f_back  # type: ignore[assignment]
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and not self.is_ours(frame.f_code):
+            frame = frame.f_back
         if frame is None:
             return execute(*args)
-        line = f"{frame.f_code.co_filename.removeprefix(str(ROOT))}:{frame.f_lineno}"
-        self.lines.add(line)
+        line = frame.f_code, frame.f_lineno
+        self.lines.add((id(line[0]), line[1]))
         try:
             return execute(*args)
         except Exception as error:
-            self.lines.add(f"{line} {type(error).__name__}")
+            self.lines.add((id(line[0]), line[1], type(error).__name__))
             raise
+
+    def is_ours(self, code: CodeType) -> bool:
+        found = self.known.get(id(code))
+        if found is None:
+            found = self.known[id(code)] = code, code.co_filename.startswith(ROOMS)
+        return found[1]
+
+    def named(self) -> list[str]:
+        """The lines by file, which every process calls them alike by."""
+        return sorted(
+            " ".join([f"{self.known[code][0].co_filename.removeprefix(str(ROOT))}:{line}", *error])
+            for code, line, *error in self.lines
+        )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -69,7 +86,7 @@ class Notes:
         self.found[item.nodeid] = []
         result = yield
         if item.nodeid in self.found:
-            self.found[item.nodeid] = sorted(self.lines)
+            self.found[item.nodeid] = self.named()
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -65,6 +65,11 @@ window.tools = (() => {
       }
     }
     removeEventListener("click", stop, true);
+    for (const key of keys) { // the first of two alone would ever act
+      const shown = keyed().filter((each) => each.dataset.key.toLowerCase() === key && !each.closest("[data-key-scope]"));
+      const labels = [...new Set(shown.map(label))];
+      if (labels.length > 1) faults.push(`${key} stands on ${labels.join(" and on ")}`);
+    }
     const isCard = document.querySelector("[data-look]"); // each item of a review has keys of its own
     for (const [key, { everywhere, inside }] of Object.entries(meanings)) {
       if (everywhere.size > 1) faults.push(`${key} means ${[...everywhere].join(" and ")}`);
