@@ -25,7 +25,8 @@
 
   function keep(form) {
     const fields = JSON.parse(snapshot(form));
-    const copy = { at: Date.now(), page: location.pathname, fields, bases: bases.read(form) };
+    const title = document.title.trim().split(/\s*·\s*/)[0];
+    const copy = { at: Date.now(), page: location.pathname, title, fields, bases: bases.read(form) };
     storage((store) => store.setItem(keyOf(form), JSON.stringify(copy)));
   }
 
@@ -39,6 +40,10 @@
       }
     });
   }
+
+  const ownKeys = (store) => Object.keys(store).filter((each) =>
+    each.startsWith(`${PREFIX}${document.body.dataset.user ?? ""}:`));
+  const wordsOf = (copy) => copy.fields.map(([, value]) => value).filter((value) => value.trim().length > 1);
 
   const same = (a, b) => a.replace(/\r\n/g, "\n").trim() === b.replace(/\r\n/g, "\n").trim();
 
@@ -112,11 +117,10 @@
   function offerHomeless(forms) {
     const main = document.getElementById("main");
     const here = new Set(forms.map(keyOf));
-    const own = `${PREFIX}${document.body.dataset.user ?? ""}:`;
     storage((store) => {
-      for (const key of Object.keys(store).filter((each) => each.startsWith(own) && !here.has(each))) {
+      for (const key of ownKeys(store).filter((each) => !here.has(each))) {
         const copy = JSON.parse(store.getItem(key));
-        const words = copy.fields.map(([, value]) => value).filter((value) => value.trim().length > 1);
+        const words = wordsOf(copy);
         if (copy.page !== location.pathname || !words.length) continue;
         const box = document.createElement("div");
         box.className = "notice warn";
@@ -132,6 +136,23 @@
     });
   }
 
+  /* At home: the pages of this browser with something that was never saved. */
+  function listUnsaved() {
+    const list = document.getElementById("unsaved");
+    const found = list && storage((store) => ownKeys(store).map((key) => JSON.parse(store.getItem(key))));
+    const pages = new Map((found ?? []).filter((copy) => wordsOf(copy).length).map((copy) => [copy.page, copy]));
+    for (const [page, copy] of pages) {
+      const link = document.createElement("a");
+      link.href = page;
+      link.textContent = copy.title ?? page;
+      const line = document.createElement("p");
+      line.append("Typed and not saved: ", link, `, ${new Date(copy.at).toLocaleString()}`);
+      list.append(line);
+    }
+    if (pages.size) list.hidden = false;
+  }
+
   forgetOld();
+  listUnsaved();
   window.assay.drafts = { address, snapshot, keep, forget, offer, offerHomeless };
 })();
