@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -24,6 +25,7 @@ from annotate.models import (
     BatchStatus,
     Draft,
     EscalationCase,
+    Guideline,
     PanelStatus,
     ReferencePanel,
     Review,
@@ -103,6 +105,14 @@ def annotate_home(request: HttpRequest) -> HttpResponse:
         "today": today,
     }
     return htmx.render(request, "annotate/home.html", context)
+
+
+def _new_guidelines(access: Access) -> Guideline | None:
+    """The newest guidelines, where the person has voted by older ones and not by these."""
+    own = Vote.objects.filter(case__query__domain__benchmark=access.benchmark, voter=access.user)
+    last = own.aggregate(Max("guideline"))["guideline__max"]
+    newer = Guideline.objects.filter(benchmark=access.benchmark, version__gt=last or 0)
+    return None if last is None else newer.first()
 
 
 def _week(user: User, today: date) -> dict[str, Any]:
@@ -255,6 +265,7 @@ def _aside(access: Access, today: date) -> dict[str, Any]:
     if access.is_annotator:
         queries = Query.objects.in_benchmark(benchmark).in_domains(access.domain_ids)
         found |= {"free": unassigned(queries).count(), "new_messages": new_messages(access)}
+        found["guidelines"] = _new_guidelines(access)
     if access.is_reviewer:
         cases = EscalationCase.objects.in_benchmark(benchmark)
         found["open_disputes"] = cases.open().of_voters().count()

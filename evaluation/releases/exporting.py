@@ -233,8 +233,8 @@ def _bright(export: Export, domain: Domain) -> None:
 
 def _bright_pro(export: Export, domain: Domain) -> None:
     """JSON lists, with gold, aspects and reference answers as a release lists them: so that
-    `[doc_3]` in an answer is the third of its `gold_ids`, and every gold passage has its aspect; and
-    as there grades and labels of 0 in columns."""
+    `[doc_3]` in an answer is the third of its `gold_ids`, and every gold passage has its aspect.
+    Grades and labels of 0 stand in columns, as there."""
     place, name = export.place, file_name(domain.name)
     view = view_of(domain.benchmark, export.version)
     records = read_records(view, domain)

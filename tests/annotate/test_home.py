@@ -6,6 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from annotate.guidelines.services import publish_guideline
+from annotate.voting.services import cast_vote
 from annotate.worked import last_days, progress, seconds_a_vote
 from tests.annotate.batching import answer_all, give, make_batch_world, submit, take
 from tests.annotate.world import hx, signed_in
@@ -47,6 +49,20 @@ def test_a_vote_says_how_far_one_is_and_the_workspace_its_state_at_once(world) -
     assert state in one_line(added)
     asked = one_line(voter.get(world.url(f"vote/{world.cases[0].public_id}/"), **hx("vote-panel")))
     assert 'id="vote-progress" class="meta" hx-swap-oob="true"' in asked
+
+
+def test_guidelines_that_changed_since_ones_last_vote_are_told(world) -> None:
+    voter = world.voters[0]
+    changed = "The guidelines changed since you last voted"
+    save = {"benchmark": world.benchmark, "actor": world.admin, "note": "Titles count."}
+    publish_guideline(text="Old.", expected=0, **save)
+    assert changed not in home(voter)  # who has not voted yet reads them first
+    world.case()
+    cast_vote(case=world.cases[0], voter=voter, label=1, reason="So.")
+    assert changed not in home(voter)
+    publish_guideline(text="New.", expected=1, **save)
+    assert f"{changed}</a>: Titles count." in home(voter)
+    assert changed not in home(world.voters[1])
 
 
 def test_where_nothing_waits_a_query_can_be_taken_and_a_reviewer_sees_what_there_is(world) -> None:
