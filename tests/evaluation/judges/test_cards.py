@@ -417,6 +417,14 @@ def test_a_leaderboard_goes_out_and_comes_in_beside_itself(place) -> None:
     own = next(row for row in table["rows"] if row[0]["value"] == "quality"
                and row[1]["value"].startswith("quality"))  # fmt: skip
     assert [cell["value"] for cell in own[2:]] == [3, 1.0, 1.0, 1.0]
+    # Lines of trec_eval have no run: the file's name is it, until a line names that of those below.
+    lines = b"quality\tall\t1\nrunid\tall\trun_two\nquality\tall\t2\n"
+    file = SimpleUploadedFile("run_one.txt", lines)
+    page = admin.post(base, sent | {"shape": "trec_eval", "file": file}).content.decode()
+    assert "An order needs two systems" not in page
+    file = SimpleUploadedFile("elsewhere.txt", lines)  # one of both is nobody's here
+    page = admin.post(base, sent | {"shape": "trec_eval", "file": file}).content.decode()
+    assert "An order needs two systems" in page
     wrong = admin.post(base, sent | {"file": SimpleUploadedFile("w.txt", b"a b c d\n")})
     assert wrong.status_code == 422
     assert "line 1: &#x27;d&#x27; is no finite number." in wrong.content.decode()
