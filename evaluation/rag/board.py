@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -57,7 +58,7 @@ from kit.stats.ratings import from_columns
 from kit.templatetags.figures import figure
 
 # Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
-_FORM: Final = 10
+_FORM: Final = 11
 
 
 @dataclass(frozen=True)
@@ -360,22 +361,27 @@ def graders_table(board: Board) -> ReportTable:
     ]
     scale = [float(n) for n in range(2 if is_short else 101)]
     ratings = from_columns(given, categories=scale, scores=scale)
-    found = [
-        percent_agreement(ratings),
-        cohen_kappa(ratings),
-        fleiss_kappa(ratings),
-        conger_kappa(ratings),
-        krippendorff_alpha(ratings, "nominal" if is_short else "interval"),
-    ]
+    found = [("", percent_agreement(ratings))]
+    if is_short:
+        found += [("", kappa(ratings)) for kappa in (cohen_kappa, fleiss_kappa, conger_kappa)]
+    else:
+        # Of points 90 and 95 are nearly the same, which the others count as 0 and 100.
+        for pair in combinations(range(len(given)), 2):
+            both = from_columns([given[at] for at in pair], categories=scale, scores=scale)
+            who = (
+                ", ".join(("", *(list(board.voices)[at] for at in pair))) if len(given) > 2 else ""
+            )
+            found.append((who, cohen_kappa(both, "quadratic")))
+    found.append(("", krippendorff_alpha(ratings, "nominal" if is_short else "interval")))
     rows = tuple(
         (
-            text(each.name.replace("_", " ")),
+            text(each.name.replace("_", " ") + who),
             measured(each, "coefficient"),
             Cell(each.n_items),
             Cell(each.n_raters),
             text("; ".join(filter(None, [each.reason, each.interval_reason]))),
         )
-        for each in found
+        for who, each in found
     )
     notes = (
         f"Graders: {'; '.join(board.voices)}. Whoever left an answer ungraded is left out of it; "

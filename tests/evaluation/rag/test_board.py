@@ -250,6 +250,26 @@ def test_several_graders_have_a_majority_and_an_agreement(sheets) -> None:
     assert found["value"] == pytest.approx(0.24)
 
 
+def test_points_have_a_kappa_that_knows_how_far_apart_they_are() -> None:
+    sheets = Sheets(4, harness="long")
+    source = sheets.system("bm25", [0.0] * 4, scores([1, 1, 0, 0]))
+    sheets.graded("one", {source: [0, 50, 50, 100]})
+    sheets.graded("two", {source: [10, 40, 60, 90]})
+    found = named(sheets, "together")["graders"]
+    # Squares 4 * 100 = 400, mean 100. By chance every point of one meets every one of the other:
+    # of 0: 100 + 1600 + 3600 + 8100, of 50 twice: 1600 + 100 + 100 + 1600, of 100 as of 0;
+    # (13400 + 2 * 3400 + 13400) / 16 = 2100. 1 - 100 / 2100 = 20 / 21; unweighted it is below 0.
+    assert [row[0].value for row in found.rows] == [
+        "percent agreement", "cohen kappa quadratic", "krippendorff alpha interval"
+    ]  # fmt: skip
+    assert cells(found, "cohen kappa quadratic")["value"] == pytest.approx(20 / 21)
+    sheets.graded("three", {source: [0, 50, 50, None]})
+    pairs = [row[0].value for row in named(sheets, "together")["graders"].rows][1:-1]
+    assert len(pairs) == 3
+    assert all(pair.startswith("cohen kappa quadratic, ") for pair in pairs)
+    assert len(set(pairs)) == 3
+
+
 def test_a_tie_of_graders_is_no_verdict(sheets) -> None:
     source = sheets.system("bm25", G, scores(R))
     sheets.graded("one", {source: [1] * 8})
