@@ -168,10 +168,29 @@ def _label_card(benchmark: Benchmark, runs: Sequence[DebateRun]) -> Card:
         failed=counts["failed"],
         usd=sum(float(run.spent_usd) for run in runs),
         measures=[Measure("blind audits", BINARY, seen)] if seen else [],
-        swap=_flipped(runs, "first"),
+        swap=_stances_swapped(runs) if newest.kind == RunKind.DEBATE else None,
         again=_flipped(runs, "replicate"),
         files=[(QRELS, str(newest.pk))],
     )
+
+
+def _stances_swapped(runs: Sequence[DebateRun]) -> Proportion:
+    """Labels that change between two debates of the same models, each with the other stance."""
+    for one, other in combinations(runs, 2):
+        (mine, my_stances), (theirs, their_stances) = map(_without_stances, (one, other))
+        pairs = list(zip(my_stances, their_stances, strict=False))
+        if mine == theirs and pairs and all(a != b for a, b in pairs):
+            return changed(_labels(one), _labels(other))
+    return Proportion(0, 0)
+
+
+def _without_stances(run: DebateRun) -> tuple[dict[str, Any], list[str]]:
+    """How a run is set up but for who opens with what, and that by agent. `first` is no more than
+    how stances were filled in when it began."""
+    agents = run.config.get("agents", [])
+    rest = {**run.config, "preset": "", "first": ""}
+    rest["agents"] = [{**each, "stance": ""} for each in agents]
+    return rest, [each["stance"] for each in agents]
 
 
 def _flipped(runs: Sequence[DebateRun], name: str) -> Proportion:

@@ -26,6 +26,7 @@ from corpus.models import (
 )
 from debate.audits.services import draw_sample
 from debate.models import Debate, DebateRun
+from debate.runs.configuration import STANCES, ModelChoice, RunConfig, as_json
 from evaluation.agents.models import JudgeRun
 from evaluation.agents.protocol.judging import Exam, Judge, judge_request
 from evaluation.agents.trust.bridges import start_bridge
@@ -122,12 +123,17 @@ def test_agreement_is_taken_on_queries_that_the_prompts_author_never_saw(world) 
 
 
 def test_swapped_seats_and_repeated_runs_are_set_side_by_side(world) -> None:
-    config = {"first": "relevant", "replicate": 0, "agents": []}
-    run = run_with(world, 1, 0, 1, config=config)
+    def config(**given: Any) -> dict[str, Any]:
+        # As a run keeps it: whoever is first, each agent has its stance by name.
+        return as_json(RunConfig(**given).with_models("m", "e"))
+
+    run = run_with(world, 1, 0, 1, config=config())
+    fixed = tuple(ModelChoice("m", "e", stance) for stance in STANCES)
     for config_of, labels in (
-        (config | {"first": "irrelevant"}, (1, 1, 1)),
-        (config | {"replicate": 1}, (1, 0, 0)),
-        (config | {"rounds": 3}, (0, 1, 0)),
+        (config(first="irrelevant", agents=fixed), (1, 0, 1)),  # the same debate
+        (config(first="irrelevant"), (1, 1, 1)),
+        (config(replicate=1), (1, 0, 0)),
+        (config(rounds=3), (0, 1, 0)),
     ):
         again = make_run(world.benchmark, status="done", done=3, config=config_of)
         for debate, label in zip(run.debates.order_by("pk"), labels, strict=True):
@@ -136,6 +142,17 @@ def test_swapped_seats_and_repeated_runs_are_set_side_by_side(world) -> None:
     (card,) = cards_of(world.benchmark)
     assert (card.swap.hits, card.swap.n) == (1, 3)
     assert (card.again.hits, card.again.n) == (1, 3)
+
+
+def test_of_a_judge_without_stances_no_order_can_be_swapped(world) -> None:
+    for first in STANCES:  # as it could be set up before it was refused
+        config = as_json(RunConfig(kind="filter", first=first).with_models("m", "e"))
+        run_with(world, 1, 0, kind="filter", config=config)
+    (card,) = cards_of(world.benchmark)
+    rows = [row for row in table_of(card).rows if "order is swapped" in str(row[0].value)]
+    assert [cell.value for cell in rows[0][1:]] == [
+        None, 0, "cannot be tried with judges of this kind"
+    ]  # fmt: skip
 
 
 # Judges of agents.
