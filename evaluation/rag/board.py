@@ -29,7 +29,6 @@ from evaluation.rag.alignment import (
     systems_table,
 )
 from evaluation.rag.models import KeptBoard, RagRun, SourceKind
-from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.reading import (
     TOGETHER,
     VIEWS,
@@ -58,7 +57,7 @@ from kit.stats.ratings import from_columns
 from kit.templatetags.figures import figure
 
 # Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
-_FORM: Final = 11
+_FORM: Final = 12
 
 
 @dataclass(frozen=True)
@@ -154,9 +153,7 @@ def tables(board: Board, outcome: str) -> list[ReportTable]:
     if len(board.voices) > 1:
         kept = _kept(board.run, "graders", board.answered, lambda: asdict(graders_table(board)))
         found.append(_table(kept))
-    gains = gain_table(board, outcome)
-    is_of_cleanings = board.run.harness == Harness.LONG or len(gains.rows) > 1
-    return [*found, *([gains] if is_of_cleanings else [])]
+    return [*found, gain_table(board, outcome)]
 
 
 def charts(board: Board, outcome: str) -> list[Drawing]:

@@ -310,6 +310,13 @@ def test_the_printed_gain_is_explained_and_ours_stands_below() -> None:
     assert cells(table, "bm25")["relative gain"] == pytest.approx(0.9)
 
 
+def test_the_printed_gain_is_explained_where_nothing_was_cleaned(sheets) -> None:
+    sheets.system("bm25", G, scores(R))
+    table = named(sheets, "accuracy")["gain"]
+    assert [row[0].value for row in table.rows] == ["printed"]
+    assert "1.74 / 1.96 = 89 %" in table.notes[1]
+
+
 def test_runs_of_one_generator_stand_together_and_others_apart(sheets) -> None:
     sheets.system("bm25", G, scores(R))
     old = sheets.run
