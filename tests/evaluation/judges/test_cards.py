@@ -11,7 +11,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.utils import timezone
 
-from annotate.models import AnswerGrade, EscalationCase, GradedAnswer
+from annotate.models import AnswerGrade, Aspect, EscalationCase, GradedAnswer
+from annotate.support.services import record_support
 from corpus.judgments.services import record_judgment
 from corpus.models import (
     ExpansionRun,
@@ -282,6 +283,23 @@ def test_shared_families_are_named_in_the_release_and_ranked_without(world) -> N
     run.practice = True
     run.save()
     assert shared_families(world.benchmark) == {}
+
+
+def test_models_that_debate_aspects_give_labels_too(world) -> None:
+    run = make_run(world.benchmark, status="done")
+    DebateRun.objects.filter(pk=run.pk).update(model="qwen3-32b")
+    query = make_query(world.benchmark, "asked", "biology")
+    aspect = Aspect.objects.create(query=query, k=1, content="Of wax.", weight=5)
+    RagRun.objects.create(benchmark=world.benchmark, name="rag", harness="short", config=CONFIG,
+                          endpoint="e", model="qwen2.5-7b")  # fmt: skip
+    assert shared_families(world.benchmark) == {}
+    record_support(
+        aspect=aspect, passage=make_passage(world.benchmark, "p", "biology"), label=1,
+        source=Source.DEBATE, provenance={"run": run.pk},
+    )  # fmt: skip
+    assert shared_families(world.benchmark) == {
+        "qwen": {"answers": ["qwen2.5-7b"], "labels": ["qwen3-32b"]}
+    }
 
 
 def test_alignment_is_told_without_the_labels_of_a_family_that_reranks(world) -> None:
