@@ -63,7 +63,7 @@ def request_check(
             raise Refused("A chance lies between 0 and 1.", field=field)
     if not 10 <= draws <= MAX_DRAWS:
         raise Refused(f"Draw 10 to {MAX_DRAWS} times.", field="draws")
-    rates = as_rows(rates_of(benchmark)) if by_audits else []
+    rates = as_rows(rates_of(benchmark, view)) if by_audits else []
     if by_audits and not rates:
         raise Refused(
             "People have decided no audited label yet: audit a debate run first, or give rates.",
@@ -104,7 +104,7 @@ def _ranked(check: NoiseCheck, heartbeat: Heartbeat) -> dict[str, Any]:
         found_in = cases_of(check, runs)
         tasks = list(found_in.values())
         numbers = [
-            numbers_of(next(iter(cases.values())).gold, domain, rates)
+            numbers_of(next(iter(cases.values())).gold, domain, check.view, rates)
             if check.view != GoldView.BASE
             else np.full(len(next(iter(cases.values())).gold.label), -1)
             for domain, cases in found_in.items()
