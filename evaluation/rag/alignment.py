@@ -1,7 +1,7 @@
 """Whether retrieval foretells answers: RAGAlign, correlations, and ranks on both sides."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from django.urls import reverse
@@ -41,9 +41,8 @@ def align_table(board: Board, outcome: str) -> ReportTable:
         found = rag_align(hits[known].tolist(), correct[known].tolist())
         parts = [
             rag_align(h[k].tolist(), c[k].tolist())
-            for h, c, k in zip(*(np.split(each, board.starts[1:]) for each in
-                                 (hits, correct, known)), strict=True)
-        ]  # fmt: skip
+            for h, c, k in _split(board, hits, correct, known)
+        ]
         shares = [each.share for each in parts if each.share is not None]
         rows.append(
             (
@@ -67,6 +66,7 @@ def align_table(board: Board, outcome: str) -> ReportTable:
         f"({outcome_words(board, outcome)}) come out alike, with Wilson's interval. Queries "
         "without gold or grade are left out.",
     )
+    rows += _means_of_systems(rows, 2)
     return ReportTable("align", "Do answers follow retrieval?", header, tuple(rows), notes)
 
 
@@ -79,13 +79,11 @@ def correlation_table(board: Board, outcome: str) -> ReportTable:
         cells: list[Cell] = []
         for name in board.measures[1:]:
             pair = board.retrieved[view, name][row], board.outcomes[outcome][row]
-            x, y = _together(*pair)
-            cells += _correlation(system_pearson(x.tolist(), y.tolist()), len(x))
-            left, size = None, 0
+            cells += _correlation(*_pearson(*pair))
+            left: tuple[float | None, int] = None, 0
             if gold is not None:
-                three = _together(*pair, board.outcomes[outcome][gold])
-                left, size = partial_correlation(*(each.tolist() for each in three)), len(three[0])
-            cells += _correlation(left, size, given=1)
+                left = _partial(*pair, board.outcomes[outcome][gold])
+            cells += _correlation(*left, given=1)
         rows.append((text(board.systems[row].name), text(GOLD[view]), *cells))
     heads = [
         each
@@ -102,7 +100,42 @@ def correlation_table(board: Board, outcome: str) -> ReportTable:
         "(partial correlation).",
     )
     header = ("system", "gold", *heads)
+    rows += _means_of_systems(rows, 2)
     return ReportTable("correlation", "Correlation by query", header, tuple(rows), notes)
+
+
+def domains_table(board: Board, outcome: str) -> ReportTable:
+    """The same correlations within each domain, and their mean over domains, as DREAM has them:
+    over all queries together what tells domains apart is part of them."""
+    gold = board.baseline(SourceKind.GOLD)
+    answers = board.outcomes[outcome]
+    rows = []
+    for row, view in _ranked(board):
+        for name in board.measures[1:]:
+            pair = _split(board, board.retrieved[view, name][row], answers[row])
+            sides = {name: [_pearson(*each) for each in pair]}
+            if gold is not None:
+                three = _split(board, board.retrieved[view, name][row], answers[row], answers[gold])
+                sides[f"{name}, given answerable"] = [_partial(*each) for each in three]
+            for words, found in sides.items():
+                known = [value for value, _ in found if value is not None]
+                rows.append(
+                    (
+                        *(text(each) for each in (board.systems[row].name, GOLD[view], words)),
+                        *(_correlation(value, n, given=int(words != name))[0]
+                          for value, n in found),
+                        Cell(sum(known) / len(known) if known else None, "coefficient"),
+                        Cell(len(known)),
+                    )
+                )  # fmt: skip
+    header = ("system", "gold", "retrieval", *board.domains, "mean of domains", "domains")
+    notes = (
+        "Means are over the domains, and the systems, that have a value: a domain in which either "
+        "side never varies has none.",
+    )
+    rows += _means_of_systems(rows, 3)
+    title = "Correlation by query within each domain"
+    return ReportTable("correlation-domains", title, header, tuple(rows), notes)
 
 
 def systems_table(board: Board, outcome: str) -> ReportTable:
@@ -224,6 +257,40 @@ def _both(
         for row, source in enumerate(board.systems)
         if source.kind == SourceKind.RUN and not np.isnan([one[row], other[row]]).any()
     ]
+
+
+def _split(board: Board, *columns: Any) -> Iterator[tuple[Any, ...]]:
+    """By domain its part of each column."""
+    return zip(*(np.split(each, board.starts[1:]) for each in columns), strict=True)
+
+
+def _pearson(one: Floats, other: Floats) -> tuple[float | None, int]:
+    """The correlation of two over what both have, and over how many that is."""
+    x, y = _together(one, other)
+    return system_pearson(x.tolist(), y.tolist()), len(x)
+
+
+def _partial(one: Floats, other: Floats, given: Floats) -> tuple[float | None, int]:
+    """The same with what both owe to a third taken out."""
+    three = _together(one, other, given)
+    return partial_correlation(*(each.tolist() for each in three)), len(three[0])
+
+
+def _means_of_systems(rows: Sequence[tuple[Cell, ...]], names: int) -> list[tuple[Cell, ...]]:
+    """Of several systems the mean of each coefficient, over those that have one; a row for each of
+    the names behind the system's."""
+    found = []
+    for labels in dict.fromkeys(row[1:names] for row in rows):
+        own = [row for row in rows if row[1:names] == labels]
+        if len(own) < 2:
+            continue
+        cells = [text("mean of systems"), *labels]
+        for column in list(zip(*own, strict=True))[names:]:
+            known = [cell.value for cell in column
+                     if cell.kind == "coefficient" and cell.value is not None]  # fmt: skip
+            cells.append(Cell(sum(known) / len(known) if known else None, "coefficient"))
+        found.append(tuple(cells))
+    return found
 
 
 def _together(*columns: Floats) -> list[Floats]:

@@ -24,6 +24,7 @@ from evaluation.rag.alignment import (
     GOLD,
     align_table,
     correlation_table,
+    domains_table,
     shift_table,
     shifts,
     systems_table,
@@ -57,7 +58,7 @@ from kit.stats.ratings import from_columns
 from kit.templatetags.figures import figure
 
 # Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
-_FORM: Final = 12
+_FORM: Final = 13
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,10 @@ def tables(board: Board, outcome: str) -> list[ReportTable]:
     if any(each.kind == SourceKind.RUN for each in board.systems):
         if board.is_binary(outcome):
             found.append(align_table(board, outcome))
-        found += [correlation_table(board, outcome), systems_table(board, outcome)]
+        found.append(correlation_table(board, outcome))
+        if len(board.domains) > 1:
+            found.append(domains_table(board, outcome))
+        found.append(systems_table(board, outcome))
         found += [sheet for sheet in [shift_table(board, outcome)] if sheet.rows]
     if board.is_like_people(outcome):
         found += [sheet for sheet in [corrected_table(board, outcome)] if sheet.rows]

@@ -6,6 +6,7 @@ from django.db import connection
 from django.utils import timezone
 
 from corpus.models import CleaningRun, CorpusVersion, Domain, Query
+from evaluation.models import DomainScore
 from evaluation.rag import alignment
 from evaluation.rag import board as boards
 from evaluation.rag.models import GradeRun, RagRun, RagSource
@@ -90,6 +91,42 @@ def test_what_is_left_given_which_queries_can_be_answered(sheets) -> None:
     other = (4 / 8 - 4 / 8 * 5 / 8) / (4 / 8 * 4 / 8 * 5 / 8 * 3 / 8) ** 0.5
     expected = (0.872357 - one * other) / ((1 - one**2) * (1 - other**2)) ** 0.5
     assert found["nDCG@10, given answerable"] == pytest.approx(expected, abs=1e-4)
+
+
+def test_correlations_within_domains_know_nothing_of_what_tells_these_apart(sheets) -> None:
+    # Four queries of each domain. Within the first r = .1 / sqrt(.04 * .75) = 1 / sqrt(3), within
+    # the second -1 / sqrt(3); both together .8 / sqrt(1.36 * 2) = .485: one is the easier domain.
+    zoo = Domain.objects.create(benchmark=sheets.benchmark, name="zoo")
+    own, far = sheets.queries[:4], sheets.queries[4:]
+    Query.objects.filter(pk__in=[q.pk for q in far]).update(domain=zoo)
+    first, second = [1.0, 0.8, 1.0, 0.8], [0.2, 0.0, 0.2, 0.0]
+    for name, gains in (("a", first), ("b", [0.8, 1.0, 0.8, 1.0])):
+        sheets.queries = own
+        source = sheets.system(name, [1, 1, 1, 0], scores([0] * 4, gains))
+        for view, values in scores([0] * 4, second).items():
+            DomainScore.objects.create(
+                sheet=sheets.sheet, run=source.retrieval_run, domain=zoo, view=view,
+                qids=[q.qid for q in far], values=values,
+            )  # fmt: skip
+        source.sheet["queries"] = [q.pk for q in (*own, *far)]
+        source.sheet |= {key: [1, 1, 1, 0, 0, 0, 0, 1] for key in ("accuracy", "exact", "f1")}
+        source.save()
+    tables = named(sheets, "accuracy")
+    r = 3**-0.5
+    (domain,) = set(board_of(sheets.run).domains) - {"zoo"}
+    found = cells(tables["correlation-domains"], "a", "after holes", "nDCG@10")
+    assert (found[domain], found["zoo"]) == (pytest.approx(r), pytest.approx(-r))
+    assert (found["mean of domains"], found["domains"]) == (pytest.approx(0), 2)
+    together = cells(tables["correlation"], "a", "after holes")["nDCG@10"]
+    assert together == pytest.approx(0.8 / 2.72**0.5)
+    # b's first domain is a's turned round: -1 / sqrt(3) in both, so that the systems' mean is 0 in
+    # the first, -1 / sqrt(3) in the second, and half of that over both.
+    found = cells(tables["correlation-domains"], "mean of systems", "after holes", "nDCG@10")
+    assert (found[domain], found["zoo"]) == (pytest.approx(0), pytest.approx(-r))
+    assert found["mean of domains"] == pytest.approx(-r / 2)
+    # Nobody hits: each of both is as often wrong as alike, 1 of 4 and 3 of 4.
+    found = cells(tables["align"], "mean of systems", "after holes")
+    assert [found[name] for name in (domain, "zoo", "mean of domains")] == [0.25, 0.75, 0.5]
 
 
 def test_of_gold_of_two_corpus_versions_the_newest_is_the_baseline_and_both_are_named(
