@@ -18,6 +18,7 @@ from corpus.models import (
     ExpansionRun,
     Judgment,
     Passage,
+    Pool,
     PoolEntry,
     QuerySource,
     RerankRun,
@@ -143,6 +144,30 @@ def test_swapped_seats_and_repeated_runs_are_set_side_by_side(world) -> None:
     (card,) = cards_of(world.benchmark)
     assert (card.swap.hits, card.swap.n) == (1, 3)
     assert (card.again.hits, card.again.n) == (1, 3)
+
+
+def test_debates_on_aspects_have_a_card_of_their_own(world) -> None:
+    pairs = run_with(world, 1, 0)
+    run = run_with(world)
+    pool = Pool.objects.create(benchmark=world.benchmark, name="gaps", of_aspects=True)
+    DebateRun.objects.filter(pk=run.pk).update(pool=pool, done=3)
+    run.refresh_from_db()
+    query = make_query(world.benchmark, "asked", "biology")
+    aspects = [Aspect.objects.create(query=query, k=k, content="A", weight=1) for k in (1, 2)]
+    # One passage for both aspects: two labels, not one.
+    passage = make_passage(world.benchmark, "both", "biology")
+    for aspect, label in zip(aspects, (1, 0), strict=True):
+        make_debate(run, "agreed", label=label, round=1, query=query, passage=passage,
+                    aspect=aspect)  # fmt: skip
+    other = make_passage(world.benchmark, "other", "biology")
+    make_debate(run, "agreed", label=0, round=1, query=query, passage=other, aspect=aspects[0])
+    audited(run, 1, 0, 1)
+    cards = {each.key: each for each in cards_of(world.benchmark)}
+    assert cards.keys() == {f"labels-{pairs.pk}", f"labels-{run.pk}"}
+    card = cards[f"labels-{run.pk}"]
+    assert (card.kind, card.verdicts, card.files) == ("Debate on aspects", 3, [])
+    # (1, 1), (0, 0), (0, 1): 2/3 alike, by chance 4/9: (2/3 - 4/9) / (5/9) = .4.
+    assert cells(card)["κ, blind audits, all items"] == (pytest.approx(0.4), 3)
 
 
 def test_of_a_judge_without_stances_no_order_can_be_swapped(world) -> None:
