@@ -30,13 +30,17 @@ CELLS: Final = {
     "miss_wrong": "miss and wrong",
 }
 GOLD: Final = {GoldView.BASE: "before holes", GoldView.REFINED: "after holes"}
+# Of a baseline, which has no ranking.
+BY_RULE: Final = "by definition"
 
 
 def align_table(board: Board, outcome: str) -> ReportTable:
     """RAGAlign with its four cells, before and after holes were filled; each cell opens its
     queries."""
     rows = []
-    for row, view in _ranked(board):
+    systems: list[tuple[int, GoldView | None]] = list(_ranked(board))
+    baselines = [(row, None) for row in range(len(board.systems)) if row not in dict(systems)]
+    for row, view in [*baselines, *systems]:
         hits, correct, known = outcome_pairs(board, outcome, row, view)
         found = rag_align(hits[known].tolist(), correct[known].tolist())
         parts = [
@@ -47,8 +51,8 @@ def align_table(board: Board, outcome: str) -> ReportTable:
         rows.append(
             (
                 text(board.systems[row].name),
-                text(GOLD[view]),
-                *(Cell(count, url=cell_url(board, row, view, name, outcome))
+                text(GOLD[view] if view else BY_RULE),
+                *(Cell(count, url=cell_url(board, row, view or VIEWS[-1], name, outcome))
                   for name, count in zip(CELLS, found, strict=True)),
                 _share(found),
                 *map(_share, parts),
@@ -65,8 +69,10 @@ def align_table(board: Board, outcome: str) -> ReportTable:
         f"Share of queries in which retrieval ({board.measures[0]}) and generation "
         f"({outcome_words(board, outcome)}) come out alike, with Wilson's interval. Queries "
         "without gold or grade are left out.",
+        "By definition no retrieval never hits and gold evidence always does: what is alike there "
+        "is the share that is wrong, and that is right.",
     )
-    rows += _means_of_systems(rows, 2)
+    rows += _means_of_systems(rows[len(baselines) :], 2)
     return ReportTable("align", "Do answers follow retrieval?", header, tuple(rows), notes)
 
 
@@ -98,6 +104,7 @@ def correlation_table(board: Board, outcome: str) -> ReportTable:
         "Given answerable: what the generator makes of the query from "
         f"{'gold evidence' if gold is None else board.systems[gold].name} is taken out "
         "(partial correlation).",
+        *baselines_note(board, outcome),
     )
     header = ("system", "gold", *heads)
     rows += _means_of_systems(rows, 2)
@@ -132,6 +139,7 @@ def domains_table(board: Board, outcome: str) -> ReportTable:
     notes = (
         "Means are over the domains, and the systems, that have a value: a domain in which either "
         "side never varies has none.",
+        *baselines_note(board, outcome),
     )
     rows += _means_of_systems(rows, 3)
     title = "Correlation by query within each domain"
@@ -160,6 +168,7 @@ def systems_table(board: Board, outcome: str) -> ReportTable:
         "holes were filled; 20 of 25 systems change rank. Of two systems it is always 1 or -1. "
         "Intervals: 95 %, Fisher's z, from four systems on; systems that share queries are not "
         "independent, which no interval here knows.",
+        *baselines_note(board, outcome),
     )
     header = ("retrieval", "gold", "Pearson", "systems", "rank changed")
     return ReportTable("systems", "Correlation over systems", header, tuple(rows), notes)
@@ -181,6 +190,11 @@ def shift_table(board: Board, outcome: str) -> ReportTable:
     """The numbers of the pictures: means, scaled means and ranks on both sides."""
     kind = "coefficient" if board.best(outcome) == 1 else "number"
     rows = []
+    if any(shifts(board, outcome, view)[2] for view in VIEWS):
+        rows += [
+            (text(name), text(BY_RULE), *(Cell(None),) * 3, Cell(mean, kind), *(Cell(None),) * 3)
+            for name, mean in _baselines(board, outcome)
+        ]
     for view in VIEWS:
         measure, both, lines = shifts(board, outcome, view)
         rows += [
@@ -198,6 +212,28 @@ def shift_table(board: Board, outcome: str) -> ReportTable:
     )
     notes = ("By hits; where all systems hit alike, by the first measure that tells them apart.",)
     return ReportTable("shift", "Rank shift", header, tuple(rows), notes)
+
+
+def baselines_note(board: Board, outcome: str) -> list[str]:
+    """What answers come to without retrieval and from gold evidence, where a table is of what
+    varies with retrieval and so can have no row of them."""
+    known = _baselines(board, outcome)
+    digits = 3 if board.best(outcome) == 1 else 1
+    told = ", ".join(f"{name} {mean:.{digits}f}" for name, mean in known)
+    what = (
+        f"Baselines retrieve alike for every query and have no row; {outcome_words(board, outcome)}"
+    )
+    return [f"{what}: {told}."] if told else []
+
+
+def _baselines(board: Board, outcome: str) -> list[tuple[str, float]]:
+    """Of each baseline that has a mean over domains its name and that."""
+    means = means_of(board, board.outcomes[outcome]).tolist()
+    return [
+        (each.name, mean)
+        for each, mean in zip(board.systems, means, strict=True)
+        if each.kind != SourceKind.RUN and not np.isnan(mean)
+    ]
 
 
 def shifts(
@@ -238,10 +274,16 @@ def _ranked(board: Board) -> Iterator[tuple[int, GoldView]]:
             yield from ((row, view) for view in VIEWS)
 
 
-def outcome_pairs(board: Board, outcome: str, row: int, view: str) -> tuple[Flags, Flags, Flags]:
-    """By query whether retrieval hit, whether the answer is right, and whether both are known."""
-    hits = board.retrieved[view, board.measures[0]][row]
-    correct = board.outcomes[outcome][row]
+def outcome_pairs(
+    board: Board, outcome: str, row: int, view: str | None
+) -> tuple[Flags, Flags, Flags]:
+    """By query whether retrieval hit, whether the answer is right, and whether both are known. A
+    baseline hits by definition, whatever the view: nothing is no hit, and gold is one."""
+    correct, kind = board.outcomes[outcome][row], board.systems[row].kind
+    if view is None or kind != SourceKind.RUN:
+        hits = np.full(len(correct), float(kind == SourceKind.GOLD))
+    else:
+        hits = board.retrieved[view, board.measures[0]][row]
     known = ~np.isnan(hits) & ~np.isnan(correct)
     return np.asarray(hits > 0), np.asarray(correct > 0), np.asarray(known)
 

@@ -21,7 +21,7 @@ from evaluation.rag import board as boards
 from evaluation.rag import grading as grade_verbs
 from evaluation.rag import people
 from evaluation.rag import services as verbs
-from evaluation.rag.alignment import CELLS, GOLD, queries_in
+from evaluation.rag.alignment import BY_RULE, CELLS, GOLD, queries_in
 from evaluation.rag.forms import DrawForm, GradeForm, RagForm
 from evaluation.rag.models import (
     AnswerState,
@@ -30,6 +30,7 @@ from evaluation.rag.models import (
     RagAnswer,
     RagRun,
     RagSource,
+    SourceKind,
 )
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.reading import VIEWS, board_of, generators
@@ -254,7 +255,7 @@ def rag_cell(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "access": access,
         "source": source,
         "words": CELLS[cell],
-        "gold": GOLD[view],
+        "gold": GOLD[view] if source.kind == SourceKind.RUN else BY_RULE,
         "page": page,
         "answers": rows.select_related("query__domain").order_by("query__domain__name", "query"),
         "asked": urlencode(

@@ -213,6 +213,49 @@ def test_the_gain_over_no_retrieval_is_paired(sheets) -> None:
     )
 
 
+def test_the_distance_to_gold_evidence_is_paired(sheets) -> None:
+    sheets.source("none", "no retrieval", [0, 0, 0, 0, 1, 0, 0, 0])
+    sheets.source("gold", "gold evidence", [1, 1, 1, 1, 1, 1, 1, 0])
+    sheets.system("bm25", [1, 1, 1, 0, 0, 0, 0, 0], scores(R))
+    table = named(sheets, "accuracy")["generation"]
+    # 3 right against 7: -4 / 8, all four on one side: 2 of 2^4 sign patterns are as far.
+    found = cells(table, "bm25")
+    assert (found["against gold evidence"], found["p, against gold evidence"]) == (-0.5, 1 / 8)
+    (short,) = [row[4] for row in table.rows if row[0].value == "bm25"]
+    assert short.high is not None
+    assert short.high < 0
+    assert cells(table, "no retrieval")["against gold evidence"] == -0.75
+    found = cells(table, "gold evidence")
+    assert (found["over no retrieval"], found["against gold evidence"]) == (0.75, None)
+
+
+def test_baselines_stand_in_every_table_of_retrieval_and_answers(sheets) -> None:
+    bare = sheets.source("none", "no retrieval", [0, 0, 0, 0, 1, 0, 0, 0])
+    sheets.source("gold", "gold evidence", [1, 1, 1, 1, 1, 1, 1, 0])
+    for name, right in (("a", G), ("b", R)):
+        sheets.system(name, right, scores(R if name == "a" else G))
+    tables = named(sheets, "accuracy")
+    # Nothing is no hit, so that the 7 wrong ones are alike; gold is a hit: the 7 right ones.
+    found = cells(tables["align"], "no retrieval", "by definition")
+    assert [found[words] for words in alignment.CELLS.values()] == [0, 0, 1, 7]
+    assert found["RAGAlign@10"] == 7 / 8
+    found = cells(tables["align"], "gold evidence", "by definition")
+    assert [found[words] for words in alignment.CELLS.values()] == [7, 1, 0, 0]
+    # a has R for retrieval and G for answers, b the other way round: 6 of 8 are alike in both.
+    assert cells(tables["align"], "mean of systems", "after holes")["RAGAlign@10"] == 0.75
+    row = board_of(sheets.run).systems.index(bare)
+    opened = alignment.queries_in(board_of(sheets.run), "accuracy", row, "refined", "miss_correct")
+    assert opened == [4]
+    for name in ("correlation", "systems"):
+        assert "accuracy: no retrieval 0.125, gold evidence 0.875." in tables[name].notes[-1]
+    # Of equal means no two systems are told apart: no row of the shift, nor of a baseline.
+    assert "shift" not in tables
+    sheets.system("c", [1] * 8, scores([1] * 8))
+    shift = named(sheets, "accuracy")["shift"]
+    assert cells(shift, "gold evidence", "by definition")["accuracy"] == 0.875
+    assert [row[0].value for row in shift.rows][:2] == ["no retrieval", "gold evidence"]
+
+
 def test_what_cannot_be_read_is_left_out_and_counted_with_both_bounds(sheets) -> None:
     source = sheets.system("bm25", G, scores(R))
     grades = [1, 1, None, 1, 0, None, 0, 0]
