@@ -170,13 +170,19 @@ def cases_of(
 def marks_for(
     access: Access, board: Leaderboard, sheet: ScoreSheet
 ) -> tuple[NoiseCheck | None, Mapping[int, tuple[int, int]]]:
-    """The last check of this board that is over, and the runs that label noise could give another
-    place: from which to which; none for those who may not see checks, and none where the scores
-    are of other labels or runs than the check."""
+    """What `marks_of` finds; none for those who may not see checks."""
     if not access.is_admin and (access.is_voter or not access.is_reviewer):
         return None, {}
+    return marks_of(board, sheet)
+
+
+def marks_of(
+    board: Leaderboard, sheet: ScoreSheet
+) -> tuple[NoiseCheck | None, Mapping[int, tuple[int, int]]]:
+    """The last check of this board that is over, and the runs that label noise could give another
+    place: from which to which; none where the scores are of other labels or runs than the check."""
     rows = NoiseCheck.objects.filter(
-        benchmark=access.benchmark,
+        benchmark=sheet.benchmark_id,
         metric=board.metric,
         view=board.view,
         corpus_version=sheet.corpus_version_id,
@@ -186,7 +192,7 @@ def marks_for(
         return None, {}
     ranks = {line.run.pk: line.rank for line in board.lines if line.rank is not None}
     is_same = {row["run"] for row in check.result} == ranks.keys()
-    if not is_same or last_event(access.benchmark, check.created_at) != sheet.event_id:
+    if not is_same or last_event(sheet.benchmark, check.created_at) != sheet.event_id:
         return None, {}
     places = {
         row["run"]: (row["low"], row["high"])

@@ -1,9 +1,11 @@
 """Label noise by what blind audits found, and the places that it could swap."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from annotate.models import Aspect, EscalationCase
@@ -215,6 +217,28 @@ def test_audited_errors_go_into_ranks_and_the_board_marks_what_they_swap(place, 
     # Labels that audits are sure of swap nothing.
     assert checked(place.benchmark, if_relevant=1.0, if_not=0.0).covered == 0
     assert "⇅ 1 to 2" not in " ".join(admin.get(board).content.decode().split())
+
+
+def test_the_command_asks_for_a_check_and_prints_its_marks(place, capsys) -> None:
+    two_systems(place)
+    asked = {"metric": "recall@10"}
+    with pytest.raises(CommandError, match="Give --if-not, or take the shares"):
+        call_command("leaderboard", "garden", noise=True, if_relevant=0.9, **asked)
+    call_command("leaderboard", "garden", **asked)
+    assert "⇅" not in capsys.readouterr().out
+    call_command("leaderboard", "garden", noise=True, by_audits=True, **asked)
+    out = capsys.readouterr().out
+    (keeper,) = [line for line in out.splitlines() if "keeper" in line]
+    assert keeper.endswith("⇅ 1 to 2")
+    assert out.endswith("⇅ places that label noise could swap\n")
+    check = NoiseCheck.objects.get()
+    assert (check.status, len(check.rates)) == ("done", 2)
+    # The check is the last of this board: it is read without being asked for.
+    call_command("leaderboard", "garden", json=True, **asked)
+    table = json.loads(capsys.readouterr().out)
+    assert table["header"][-1] == "rank under label noise"
+    (row,) = [row for row in table["rows"] if row[1]["value"] == "keeper"]
+    assert (row[-1]["low"], row[-1]["high"]) == (1, 2)
 
 
 def supports(aspect: Aspect, pid: str, run: Any) -> Debate:
