@@ -76,8 +76,8 @@ def _fetch_labels(name: str, target: Path) -> None:
     if not Path(name).is_dir():
         from huggingface_hub import snapshot_download  # comes with `datasets`
 
-        options = {"repo_type": "dataset", "allow_patterns": list(LABELS)}
-        snapshot_download(name, local_dir=target, **options)
+        wanted = list(LABELS)
+        snapshot_download(name, repo_type="dataset", allow_patterns=wanted, local_dir=target)
         return
     for found in (each for pattern in LABELS for each in Path(name).glob(pattern)):
         kept = target / found.relative_to(name)

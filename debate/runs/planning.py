@@ -15,6 +15,7 @@ from corpus.models import Benchmark, Judgment, Pool, PoolEntry
 from debate.models import Debate, DebateRun, RunKind
 from debate.runs.configuration import (
     ASPECTS,
+    STANCES,
     BadConfig,
     ModelChoice,
     RunConfig,
@@ -146,6 +147,8 @@ def plan_run(
         given.setdefault("trial", False)  # which presets are otherwise
     if not preset and given.get("kind", RunKind.DEBATE) == RunKind.DEBATE:
         given.setdefault("audit", VotingPlan.objects.current(benchmark).audit)
+    if _kind(preset, given) != RunKind.DEBATE:
+        given.setdefault("first", STANCES[0])  # which a preset of debates may have otherwise
     endpoint = endpoints.in_role(endpoint, role_of(_kind(preset, given)))
     if isinstance(given.get("agents"), list | tuple):  # anything else is refused below
         given["agents"] = [_choice(each, endpoint, "agents") for each in given["agents"]]

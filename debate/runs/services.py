@@ -20,6 +20,7 @@ from debate.runs.configuration import (
     ASPECTS,
     PAIRS,
     SIMULATED,
+    STANCES,
     BadConfig,
     ModelChoice,
     RunConfig,
@@ -131,6 +132,9 @@ def name_models(config: RunConfig, endpoint: Endpoint) -> RunConfig:
         check(config)
     except BadConfig as fault:
         raise Refused(str(fault), field=fault.field) from None
+    # Asked here alone: runs that had been started with it before are still read.
+    if config.kind != RunKind.DEBATE and config.first != STANCES[0]:
+        raise Refused("Only the agents of a debate open with a stance.", field="first")
     agents = tuple(replace(s, endpoint=s.endpoint or endpoint.name) for s in config.agents)
     judge = config.adjudicator
     if judge:

@@ -197,13 +197,15 @@ def parsed(text: str, longest: int = _LONGEST_LINE) -> Any:
 
 
 def queries_by_id(benchmark: Benchmark, domain: str) -> dict[str, list[Query]]:
-    """Queries of the benchmark, or of one domain, by their id, which several domains may have."""
+    """Queries of the benchmark, or of one domain, by their id, which several domains may have, and
+    by "domain/id"."""
     rows = Query.objects.in_benchmark(benchmark).filter(domain__is_ready=True)
     if domain:
         rows = rows.filter(domain__name=domain)
     found: dict[str, list[Query]] = {}
     for query in rows.select_related("domain").order_by("pk"):
-        found.setdefault(query.qid, []).append(query)
+        for name in (query.qid, f"{query.domain.name}/{query.qid}"):
+            found.setdefault(name, []).append(query)
     return found
 
 

@@ -71,9 +71,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Card:
-    """One judge. `swap` are values that change when what it is shown changes its order, `again`
-    those that change when it is asked again, `sigma` the mean spread of repetitions, `files` what
-    there is of it in a shape of TREC AutoJudge, with whose name it is asked for."""
+    """One judge. `swap` are values that change when what it is shown changes its order (None: of
+    this kind that cannot be tried), `again` those that change when it is asked again, `sigma` the
+    mean spread of repetitions, `files` what there is of it in a shape of TREC AutoJudge, with
+    whose name it is asked for."""
 
     key: str
     kind: str
@@ -85,7 +86,7 @@ class Card:
     failed: int
     usd: float
     measures: Sequence[Measure] = field(default_factory=tuple)
-    swap: Proportion = field(default_factory=lambda: Proportion(0, 0))
+    swap: Proportion | None = field(default_factory=lambda: Proportion(0, 0))
     again: Proportion = field(default_factory=lambda: Proportion(0, 0))
     sigma: float | None = None
     files: Sequence[tuple[str, str]] = field(default_factory=tuple)
@@ -108,8 +109,11 @@ def table_of(card: Card) -> ReportTable:
             ("calibration error", each.calibration),
         ):
             rows.append((text(f"{words}, {each.name}"), Cell(value, "coefficient"), n, beside))
+    swap, untried = card.swap, "not tried"
+    if swap is None:
+        swap, untried = Proportion(0, 0), "cannot be tried with judges of this kind"
     for words, share, why in (
-        ("changes when the order is swapped", card.swap, "not tried"),
+        ("changes when the order is swapped", swap, untried),
         ("changes when asked again", card.again, "not repeated"),
     ):
         rows.append((text(words), percent(share), Cell(share.n), text("" if share.n else why)))

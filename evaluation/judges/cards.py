@@ -120,17 +120,18 @@ def _marks(said: Mapping[Any, Sequence[AnswerVerdict]]) -> dict[Hashable, object
     return {key: (row.quality, row.completeness) for key, row in first.items() if row}
 
 
-# Models that label pairs of query and passage.
+# Models that label pairs of query and passage, or of aspect and passage.
 
 
 def _labellers(benchmark: Benchmark) -> list[list[DebateRun]]:
-    """Runs by kind, models and prompt, the newest judge first."""
-    # What is said of an aspect, or once people were heard, is no label of the pair.
-    runs = benchmark.debate_runs.filter(pool__of_aspects=False, reheard_of=None)
+    """Runs by kind, what they are about, models and prompt, the newest judge first."""
+    # What is said once people were heard is no model's own label.
+    runs = benchmark.debate_runs.filter(reheard_of=None)
     runs = runs.exclude(kind__in=(RunKind.HUMAN_ONLY, RunKind.LARA))
     found: dict[_Key, list[DebateRun]] = {}
-    for run in runs.filter(done__gt=0).select_related("account").order_by("-pk"):
-        found.setdefault((run.kind, *_models(run), run.prompt_sha256), []).append(run)
+    for run in runs.filter(done__gt=0).select_related("account", "pool").order_by("-pk"):
+        key = run.kind, run.pool.of_aspects, *_models(run), run.prompt_sha256
+        found.setdefault(key, []).append(run)
     return list(found.values())
 
 
@@ -159,7 +160,7 @@ def _label_card(benchmark: Benchmark, runs: Sequence[DebateRun]) -> Card:
     models = _models(newest)
     return Card(
         key=f"labels-{newest.pk}",
-        kind=str(RunKind(newest.kind).label),
+        kind=f"{RunKind(newest.kind).label}{' on aspects' if newest.pool.of_aspects else ''}",
         name=f"{', '.join(dict.fromkeys(models))}, prompt {newest.prompt_sha256[:12]}",
         url=reverse("debate-run-report", args=[benchmark.slug, newest.pk]),
         practice=any(run.practice for run in runs),
@@ -168,10 +169,30 @@ def _label_card(benchmark: Benchmark, runs: Sequence[DebateRun]) -> Card:
         failed=counts["failed"],
         usd=sum(float(run.spent_usd) for run in runs),
         measures=[Measure("blind audits", BINARY, seen)] if seen else [],
-        swap=_flipped(runs, "first"),
+        swap=_stances_swapped(runs) if newest.kind == RunKind.DEBATE else None,
         again=_flipped(runs, "replicate"),
-        files=[(QRELS, str(newest.pk))],
+        # What is said of an aspect is no label of the pair.
+        files=[] if newest.pool.of_aspects else [(QRELS, str(newest.pk))],
     )
+
+
+def _stances_swapped(runs: Sequence[DebateRun]) -> Proportion:
+    """Labels that change between two debates of the same models, each with the other stance."""
+    for one, other in combinations(runs, 2):
+        (mine, my_stances), (theirs, their_stances) = map(_without_stances, (one, other))
+        pairs = list(zip(my_stances, their_stances, strict=False))
+        if mine == theirs and pairs and all(a != b for a, b in pairs):
+            return changed(_labels(one), _labels(other))
+    return Proportion(0, 0)
+
+
+def _without_stances(run: DebateRun) -> tuple[dict[str, Any], list[str]]:
+    """How a run is set up but for who opens with what, and that by agent. `first` is no more than
+    how stances were filled in when it began."""
+    agents = run.config.get("agents", [])
+    rest = {**run.config, "preset": "", "first": ""}
+    rest["agents"] = [{**each, "stance": ""} for each in agents]
+    return rest, [each["stance"] for each in agents]
 
 
 def _flipped(runs: Sequence[DebateRun], name: str) -> Proportion:
@@ -185,4 +206,5 @@ def _flipped(runs: Sequence[DebateRun], name: str) -> Proportion:
 
 def _labels(run: DebateRun) -> dict[Hashable, object]:
     rows = run.debates.filter(label__isnull=False).order_by()
-    return {(q, p): label for q, p, label in rows.values_list("query", "passage", "label")}
+    columns = ("query", "passage", "aspect", "label")
+    return {(q, p, a): label for q, p, a, label in rows.values_list(*columns)}

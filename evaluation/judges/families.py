@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterator
-from typing import Final
+from typing import Any, Final
 
 from django.db.models import QuerySet
 
+from annotate.models import SupportLabel
 from corpus.judgments.models import PEOPLE
 from corpus.models import Benchmark, Judgment, Source
 from debate.models import DebateRun
@@ -53,11 +54,15 @@ def models_in(benchmark: Benchmark) -> Iterator[tuple[str, str]]:
 
 
 def _labelling(benchmark: Benchmark) -> Iterator[list[str]]:
-    """Models behind labels that stand, run by run: agents of a debate, judges, adjudicators."""
-    labels = Judgment.objects.in_benchmark(benchmark).standing().filter(practice=False)
-    runs = labels.order_by().values_list("provenance__run", flat=True).distinct()
+    """Models behind labels that stand, of pairs and of aspects, run by run: agents of a debate,
+    judges, adjudicators."""
+    kinds: tuple[type[Judgment | SupportLabel], ...] = (Judgment, SupportLabel)
+    runs = list[Any]()
+    for kind in kinds:
+        labels = kind.objects.in_benchmark(benchmark).standing().filter(practice=False)
+        runs += labels.order_by().values_list("provenance__run", flat=True).distinct()
     # A release is of whatever provenance an import brought.
-    keys = [each for each in runs if isinstance(each, int) and 0 < each < 2**63]
+    keys = {each for each in runs if isinstance(each, int) and 0 < each < 2**63}
     for run in benchmark.debate_runs.filter(pk__in=keys, practice=False):
         yield _models(run)
 

@@ -151,7 +151,8 @@ def compared(scores: Sequence[Score], truth: Mapping[str, Sequence[Score]]) -> R
                 if whole.systems >= 2:
                     rows.append((text(theirs), text(f"{ours} by {name}"), *_cells(whole)))
     header = ("measure", "beside", "systems", "Kendall", "Spearman", "tau-AP")
-    return ReportTable("compared", "A leaderboard from elsewhere", header, tuple(rows))
+    empty = "An order needs two systems: the file has fewer that a judge here has scored, too."
+    return ReportTable("compared", "A leaderboard from elsewhere", header, tuple(rows), empty=empty)
 
 
 def _of_agents(benchmark: Benchmark, behind: Mapping[int | None, frozenset[str]]) -> list[Marks]:

@@ -1,5 +1,6 @@
 """Screens of judges: their cards, how alike they order systems, and TREC AutoJudge's files."""
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -70,7 +71,16 @@ def judges(request: HttpRequest, slug: str) -> HttpResponse:
         given = form.cleaned_data
         try:
             lines = given["file"].read().decode("utf-8", errors="replace").splitlines()
-            beside = [compared_file(access.benchmark, given["kind"], lines, shape=given["shape"])]
+            # Lines of trec_eval may name no run: then the file does, as with the command.
+            beside = [
+                compared_file(
+                    access.benchmark,
+                    given["kind"],
+                    lines,
+                    shape=given["shape"],
+                    run=Path(given["file"].name).stem,
+                )
+            ]
         except Refused as refusal:
             form.add_error("file", refusal.message)
     cards = cards_of(access.benchmark)

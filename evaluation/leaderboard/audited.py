@@ -6,12 +6,13 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from annotate.models import CaseStatus
+from annotate.models import CaseStatus, SupportLabel
 from corpus.models import Benchmark, Domain, Judgment
 from debate.models import AuditItem
 from evaluation.metrics.gold import Gold
 from evaluation.metrics.run import Floats, Whole
 from evaluation.metrics.standings import truth_of
+from evaluation.scores.services import GoldView
 
 # A group with fewer audited labels is judged with a coarser one around it.
 LEAST: Final = 10
@@ -30,6 +31,12 @@ class Group(NamedTuple):
     def wider(self) -> list["Group"]:
         """The same and the coarser ones around it, the finest first."""
         return [self, self._replace(sureness=""), Group(self.source, self.is_relevant)]
+
+    @property
+    def of_aspect(self) -> "Group":
+        """The same of labels that say whether a passage supports an aspect: wrong as often as
+        audits of such labels found, whatever those of pairs come to."""
+        return self._replace(source=f"{self.source}, aspect")
 
 
 @dataclass(frozen=True)
@@ -58,19 +65,22 @@ def group_of(label: int, source: str, round: int | None, provenance: Mapping[str
 _COLUMNS: Final = ("label", "source", "round", "provenance")
 
 
-def rates_of(benchmark: Benchmark) -> list[Rate]:
+def rates_of(benchmark: Benchmark, view: str) -> list[Rate]:
     """Every group that audits decided labels of, the coarser ones too; those of runs whose labels
-    count."""
+    count in the view: of aspects only where machine gold does."""
     items = AuditItem.objects.filter(
         sample__run__benchmark=benchmark, case__status=CaseStatus.CLOSED
-    ).exclude(debate__judgment=None)
-    items = items.exclude(sample__run__is_trial=True, sample__run__adopted_at=None)
-    columns = [f"debate__judgment__{name}" for name in _COLUMNS]
+    )
+    items = items.exclude(sample__run__is_trial=True, sample__run__adopted_at=None).order_by("pk")
     found: dict[Group, list[bool]] = {}
-    for people, *label in items.order_by("pk").values_list("case__label", *columns):
-        is_wrong = (people > 0) != (label[0] > 0)
-        for group in set(group_of(*label).wider):
-            found.setdefault(group, []).append(is_wrong)
+    for kind in ("judgment", "support") if view == GoldView.MACHINE else ("judgment",):
+        columns = [f"debate__{kind}__{name}" for name in _COLUMNS]
+        rows = items.exclude(**{f"debate__{kind}": None}).values_list("case__label", *columns)
+        for people, *label in rows:
+            is_wrong = (people > 0) != (label[0] > 0)
+            group = group_of(*label)
+            for each in set((group if kind == "judgment" else group.of_aspect).wider):
+                found.setdefault(each, []).append(is_wrong)
     return [Rate(group, len(each), sum(each)) for group, each in sorted(found.items())]
 
 
@@ -95,12 +105,12 @@ def rate_for(group: Group, rates: Mapping[Group, Rate]) -> Rate | None:
     return next((each for each in known if each.n >= LEAST), known[-1] if known else None)
 
 
-def numbers_of(gold: Gold, domain: Domain, rates: Mapping[Group, Rate]) -> Whole:
+def numbers_of(gold: Gold, domain: Domain, view: str, rates: Mapping[Group, Rate]) -> Whole:
     """Of each label of a gold the place of its rate in `rates`, -1 where no audit covers it.
 
     Covered are labels that a machine gave, people did not decide since, and that decide what the
     gold says: not where the original gold calls the pair relevant, and not what a derived version
-    has by its cleanings.
+    has by its cleanings. Machine gold of an aspect decides where no label calls the pair relevant.
     """
     labels = Judgment.objects.filter(query__domain=domain).standing().order_by("pk")
     rows = labels.values_list("query__qid", "passage__pid", *_COLUMNS)
@@ -109,6 +119,17 @@ def numbers_of(gold: Gold, domain: Domain, rates: Mapping[Group, Rate]) -> Whole
         for qid, pid, *label in rows.iterator(chunk_size=2000)
         if (rate := rate_for(group_of(*label), rates)) is not None
     }
+    if view == GoldView.MACHINE:
+        support = SupportLabel.objects.machine_gold().filter(aspect__query__domain=domain)
+        support = support.filter(practice=False).order_by("pk")
+        called = labels.filter(label__gt=0, passage__in=support.order_by().values("passage"))
+        relevant = set(called.values_list("query__qid", "passage__pid"))
+        for qid, pid, *label in support.values_list(
+            "aspect__query__qid", "passage__pid", *_COLUMNS
+        ):
+            rate = rate_for(group_of(*label).of_aspect, rates)
+            if rate is not None and (qid, pid) not in relevant:
+                of_pair[qid, pid] = rate
     place = {group: number for number, group in enumerate(rates)}
     hole = gold.hole if gold.hole is not None else np.zeros(len(gold.label), np.bool_)
     number = np.full(len(gold.label), -1, np.int64)

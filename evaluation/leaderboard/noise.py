@@ -63,7 +63,7 @@ def request_check(
             raise Refused("A chance lies between 0 and 1.", field=field)
     if not 10 <= draws <= MAX_DRAWS:
         raise Refused(f"Draw 10 to {MAX_DRAWS} times.", field="draws")
-    rates = as_rows(rates_of(benchmark)) if by_audits else []
+    rates = as_rows(rates_of(benchmark, view)) if by_audits else []
     if by_audits and not rates:
         raise Refused(
             "People have decided no audited label yet: audit a debate run first, or give rates.",
@@ -104,7 +104,7 @@ def _ranked(check: NoiseCheck, heartbeat: Heartbeat) -> dict[str, Any]:
         found_in = cases_of(check, runs)
         tasks = list(found_in.values())
         numbers = [
-            numbers_of(next(iter(cases.values())).gold, domain, rates)
+            numbers_of(next(iter(cases.values())).gold, domain, check.view, rates)
             if check.view != GoldView.BASE
             else np.full(len(next(iter(cases.values())).gold.label), -1)
             for domain, cases in found_in.items()
@@ -170,13 +170,19 @@ def cases_of(
 def marks_for(
     access: Access, board: Leaderboard, sheet: ScoreSheet
 ) -> tuple[NoiseCheck | None, Mapping[int, tuple[int, int]]]:
-    """The last check of this board that is over, and the runs that label noise could give another
-    place: from which to which; none for those who may not see checks, and none where the scores
-    are of other labels or runs than the check."""
+    """What `marks_of` finds; none for those who may not see checks."""
     if not access.is_admin and (access.is_voter or not access.is_reviewer):
         return None, {}
+    return marks_of(board, sheet)
+
+
+def marks_of(
+    board: Leaderboard, sheet: ScoreSheet
+) -> tuple[NoiseCheck | None, Mapping[int, tuple[int, int]]]:
+    """The last check of this board that is over, and the runs that label noise could give another
+    place: from which to which; none where the scores are of other labels or runs than the check."""
     rows = NoiseCheck.objects.filter(
-        benchmark=access.benchmark,
+        benchmark=sheet.benchmark_id,
         metric=board.metric,
         view=board.view,
         corpus_version=sheet.corpus_version_id,
@@ -186,7 +192,7 @@ def marks_for(
         return None, {}
     ranks = {line.run.pk: line.rank for line in board.lines if line.rank is not None}
     is_same = {row["run"] for row in check.result} == ranks.keys()
-    if not is_same or last_event(access.benchmark, check.created_at) != sheet.event_id:
+    if not is_same or last_event(sheet.benchmark, check.created_at) != sheet.event_id:
         return None, {}
     places = {
         row["run"]: (row["low"], row["high"])

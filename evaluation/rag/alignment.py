@@ -1,7 +1,7 @@
 """Whether retrieval foretells answers: RAGAlign, correlations, and ranks on both sides."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from django.urls import reverse
@@ -30,26 +30,29 @@ CELLS: Final = {
     "miss_wrong": "miss and wrong",
 }
 GOLD: Final = {GoldView.BASE: "before holes", GoldView.REFINED: "after holes"}
+# Of a baseline, which has no ranking.
+BY_RULE: Final = "by definition"
 
 
 def align_table(board: Board, outcome: str) -> ReportTable:
     """RAGAlign with its four cells, before and after holes were filled; each cell opens its
     queries."""
     rows = []
-    for row, view in _ranked(board):
+    systems: list[tuple[int, GoldView | None]] = list(_ranked(board))
+    baselines = [(row, None) for row in range(len(board.systems)) if row not in dict(systems)]
+    for row, view in [*baselines, *systems]:
         hits, correct, known = outcome_pairs(board, outcome, row, view)
         found = rag_align(hits[known].tolist(), correct[known].tolist())
         parts = [
             rag_align(h[k].tolist(), c[k].tolist())
-            for h, c, k in zip(*(np.split(each, board.starts[1:]) for each in
-                                 (hits, correct, known)), strict=True)
-        ]  # fmt: skip
+            for h, c, k in _split(board, hits, correct, known)
+        ]
         shares = [each.share for each in parts if each.share is not None]
         rows.append(
             (
                 text(board.systems[row].name),
-                text(GOLD[view]),
-                *(Cell(count, url=cell_url(board, row, view, name, outcome))
+                text(GOLD[view] if view else BY_RULE),
+                *(Cell(count, url=cell_url(board, row, view or VIEWS[-1], name, outcome))
                   for name, count in zip(CELLS, found, strict=True)),
                 _share(found),
                 *map(_share, parts),
@@ -66,7 +69,10 @@ def align_table(board: Board, outcome: str) -> ReportTable:
         f"Share of queries in which retrieval ({board.measures[0]}) and generation "
         f"({outcome_words(board, outcome)}) come out alike, with Wilson's interval. Queries "
         "without gold or grade are left out.",
+        "By definition no retrieval never hits and gold evidence always does: what is alike there "
+        "is the share that is wrong, and that is right.",
     )
+    rows += _means_of_systems(rows[len(baselines) :], 2)
     return ReportTable("align", "Do answers follow retrieval?", header, tuple(rows), notes)
 
 
@@ -79,13 +85,11 @@ def correlation_table(board: Board, outcome: str) -> ReportTable:
         cells: list[Cell] = []
         for name in board.measures[1:]:
             pair = board.retrieved[view, name][row], board.outcomes[outcome][row]
-            x, y = _together(*pair)
-            cells += _correlation(system_pearson(x.tolist(), y.tolist()), len(x))
-            left, size = None, 0
+            cells += _correlation(*_pearson(*pair))
+            left: tuple[float | None, int] = None, 0
             if gold is not None:
-                three = _together(*pair, board.outcomes[outcome][gold])
-                left, size = partial_correlation(*(each.tolist() for each in three)), len(three[0])
-            cells += _correlation(left, size, given=1)
+                left = _partial(*pair, board.outcomes[outcome][gold])
+            cells += _correlation(*left, given=1)
         rows.append((text(board.systems[row].name), text(GOLD[view]), *cells))
     heads = [
         each
@@ -100,9 +104,46 @@ def correlation_table(board: Board, outcome: str) -> ReportTable:
         "Given answerable: what the generator makes of the query from "
         f"{'gold evidence' if gold is None else board.systems[gold].name} is taken out "
         "(partial correlation).",
+        *baselines_note(board, outcome),
     )
     header = ("system", "gold", *heads)
+    rows += _means_of_systems(rows, 2)
     return ReportTable("correlation", "Correlation by query", header, tuple(rows), notes)
+
+
+def domains_table(board: Board, outcome: str) -> ReportTable:
+    """The same correlations within each domain, and their mean over domains, as DREAM has them:
+    over all queries together what tells domains apart is part of them."""
+    gold = board.baseline(SourceKind.GOLD)
+    answers = board.outcomes[outcome]
+    rows = []
+    for row, view in _ranked(board):
+        for name in board.measures[1:]:
+            pair = _split(board, board.retrieved[view, name][row], answers[row])
+            sides = {name: [_pearson(*each) for each in pair]}
+            if gold is not None:
+                three = _split(board, board.retrieved[view, name][row], answers[row], answers[gold])
+                sides[f"{name}, given answerable"] = [_partial(*each) for each in three]
+            for words, found in sides.items():
+                known = [value for value, _ in found if value is not None]
+                rows.append(
+                    (
+                        *(text(each) for each in (board.systems[row].name, GOLD[view], words)),
+                        *(_correlation(value, n, given=int(words != name))[0]
+                          for value, n in found),
+                        Cell(sum(known) / len(known) if known else None, "coefficient"),
+                        Cell(len(known)),
+                    )
+                )  # fmt: skip
+    header = ("system", "gold", "retrieval", *board.domains, "mean of domains", "domains")
+    notes = (
+        "Means are over the domains, and the systems, that have a value: a domain in which either "
+        "side never varies has none.",
+        *baselines_note(board, outcome),
+    )
+    rows += _means_of_systems(rows, 3)
+    title = "Correlation by query within each domain"
+    return ReportTable("correlation-domains", title, header, tuple(rows), notes)
 
 
 def systems_table(board: Board, outcome: str) -> ReportTable:
@@ -127,6 +168,7 @@ def systems_table(board: Board, outcome: str) -> ReportTable:
         "holes were filled; 20 of 25 systems change rank. Of two systems it is always 1 or -1. "
         "Intervals: 95 %, Fisher's z, from four systems on; systems that share queries are not "
         "independent, which no interval here knows.",
+        *baselines_note(board, outcome),
     )
     header = ("retrieval", "gold", "Pearson", "systems", "rank changed")
     return ReportTable("systems", "Correlation over systems", header, tuple(rows), notes)
@@ -148,6 +190,11 @@ def shift_table(board: Board, outcome: str) -> ReportTable:
     """The numbers of the pictures: means, scaled means and ranks on both sides."""
     kind = "coefficient" if board.best(outcome) == 1 else "number"
     rows = []
+    if any(shifts(board, outcome, view)[2] for view in VIEWS):
+        rows += [
+            (text(name), text(BY_RULE), *(Cell(None),) * 3, Cell(mean, kind), *(Cell(None),) * 3)
+            for name, mean in _baselines(board, outcome)
+        ]
     for view in VIEWS:
         measure, both, lines = shifts(board, outcome, view)
         rows += [
@@ -165,6 +212,28 @@ def shift_table(board: Board, outcome: str) -> ReportTable:
     )
     notes = ("By hits; where all systems hit alike, by the first measure that tells them apart.",)
     return ReportTable("shift", "Rank shift", header, tuple(rows), notes)
+
+
+def baselines_note(board: Board, outcome: str) -> list[str]:
+    """What answers come to without retrieval and from gold evidence, where a table is of what
+    varies with retrieval and so can have no row of them."""
+    known = _baselines(board, outcome)
+    digits = 3 if board.best(outcome) == 1 else 1
+    told = ", ".join(f"{name} {mean:.{digits}f}" for name, mean in known)
+    what = (
+        f"Baselines retrieve alike for every query and have no row; {outcome_words(board, outcome)}"
+    )
+    return [f"{what}: {told}."] if told else []
+
+
+def _baselines(board: Board, outcome: str) -> list[tuple[str, float]]:
+    """Of each baseline that has a mean over domains its name and that."""
+    means = means_of(board, board.outcomes[outcome]).tolist()
+    return [
+        (each.name, mean)
+        for each, mean in zip(board.systems, means, strict=True)
+        if each.kind != SourceKind.RUN and not np.isnan(mean)
+    ]
 
 
 def shifts(
@@ -205,10 +274,16 @@ def _ranked(board: Board) -> Iterator[tuple[int, GoldView]]:
             yield from ((row, view) for view in VIEWS)
 
 
-def outcome_pairs(board: Board, outcome: str, row: int, view: str) -> tuple[Flags, Flags, Flags]:
-    """By query whether retrieval hit, whether the answer is right, and whether both are known."""
-    hits = board.retrieved[view, board.measures[0]][row]
-    correct = board.outcomes[outcome][row]
+def outcome_pairs(
+    board: Board, outcome: str, row: int, view: str | None
+) -> tuple[Flags, Flags, Flags]:
+    """By query whether retrieval hit, whether the answer is right, and whether both are known. A
+    baseline hits by definition, whatever the view: nothing is no hit, and gold is one."""
+    correct, kind = board.outcomes[outcome][row], board.systems[row].kind
+    if view is None or kind != SourceKind.RUN:
+        hits = np.full(len(correct), float(kind == SourceKind.GOLD))
+    else:
+        hits = board.retrieved[view, board.measures[0]][row]
     known = ~np.isnan(hits) & ~np.isnan(correct)
     return np.asarray(hits > 0), np.asarray(correct > 0), np.asarray(known)
 
@@ -224,6 +299,40 @@ def _both(
         for row, source in enumerate(board.systems)
         if source.kind == SourceKind.RUN and not np.isnan([one[row], other[row]]).any()
     ]
+
+
+def _split(board: Board, *columns: Any) -> Iterator[tuple[Any, ...]]:
+    """By domain its part of each column."""
+    return zip(*(np.split(each, board.starts[1:]) for each in columns), strict=True)
+
+
+def _pearson(one: Floats, other: Floats) -> tuple[float | None, int]:
+    """The correlation of two over what both have, and over how many that is."""
+    x, y = _together(one, other)
+    return system_pearson(x.tolist(), y.tolist()), len(x)
+
+
+def _partial(one: Floats, other: Floats, given: Floats) -> tuple[float | None, int]:
+    """The same with what both owe to a third taken out."""
+    three = _together(one, other, given)
+    return partial_correlation(*(each.tolist() for each in three)), len(three[0])
+
+
+def _means_of_systems(rows: Sequence[tuple[Cell, ...]], names: int) -> list[tuple[Cell, ...]]:
+    """Of several systems the mean of each coefficient, over those that have one; a row for each of
+    the names behind the system's."""
+    found = []
+    for labels in dict.fromkeys(row[1:names] for row in rows):
+        own = [row for row in rows if row[1:names] == labels]
+        if len(own) < 2:
+            continue
+        cells = [text("mean of systems"), *labels]
+        for column in list(zip(*own, strict=True))[names:]:
+            known = [cell.value for cell in column
+                     if cell.kind == "coefficient" and cell.value is not None]  # fmt: skip
+            cells.append(Cell(sum(known) / len(known) if known else None, "coefficient"))
+        found.append(tuple(cells))
+    return found
 
 
 def _together(*columns: Floats) -> list[Floats]:

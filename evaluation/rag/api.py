@@ -16,7 +16,6 @@ from corpus.run_routes import run_paths
 from evaluation.agents.views import READERS
 from evaluation.rag import people
 from evaluation.rag.alignment import CELLS
-from evaluation.rag.grading import forecast as grade_forecast
 from evaluation.rag.models import HARNESSES, Grade, GradeRun, RagAnswer, RagRun, RagSource
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.protocol.grading import PROFILES, STRICT
@@ -30,6 +29,7 @@ from evaluation.rag.views import (
     get_grade_run,
     get_run,
     get_source,
+    grade_forecast,
     start,
     start_grading,
     tables_of,
@@ -38,7 +38,6 @@ from kit.api import KeyField, ReportTableSerializer, Route
 from kit.errors import Refused
 from kit.lists.report_tables import as_data
 from kit.numbers import number
-from llm import endpoints
 from llm.ledger.serializers import (
     AskingSerializer,
     PaidSerializer,
@@ -192,11 +191,14 @@ class RagRoutes(ViewSetMixin, Route):
         """One answer."""
         return Response(RagAnswerSerializer(get_answer(self.reader(), pk)).data)
 
-    @extend_schema(responses=RunForecastSerializer)
+    @extend_schema(
+        parameters=[OpenApiParameter("endpoint"), OpenApiParameter("reasoning_effort")],
+        responses=RunForecastSerializer,
+    )
     def grade_forecast(self, request: Request, slug: str, pk: int) -> Response:
-        """What grading a run's answers would take."""
+        """What grading a run's answers would take, by `endpoint` or the first of graders."""
         access = enter(self.person(), slug, Role.ADMIN)
-        told = grade_forecast(get_run(access, pk), endpoints.asked_for(None, "grader"))
+        told = grade_forecast(get_run(access, pk), request.query_params)
         return Response(RunForecastSerializer(told).data)
 
     @extend_schema(responses=GradeRunSerializer(many=True))

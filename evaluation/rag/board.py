@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -23,12 +24,12 @@ from evaluation.rag.alignment import (
     GOLD,
     align_table,
     correlation_table,
+    domains_table,
     shift_table,
     shifts,
     systems_table,
 )
 from evaluation.rag.models import KeptBoard, RagRun, SourceKind
-from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.reading import (
     TOGETHER,
     VIEWS,
@@ -57,7 +58,7 @@ from kit.stats.ratings import from_columns
 from kit.templatetags.figures import figure
 
 # Raised whenever tables or pictures are made otherwise: what older programs kept is made anew.
-_FORM: Final = 10
+_FORM: Final = 14
 
 
 @dataclass(frozen=True)
@@ -146,16 +147,17 @@ def tables(board: Board, outcome: str) -> list[ReportTable]:
     if any(each.kind == SourceKind.RUN for each in board.systems):
         if board.is_binary(outcome):
             found.append(align_table(board, outcome))
-        found += [correlation_table(board, outcome), systems_table(board, outcome)]
+        found.append(correlation_table(board, outcome))
+        if len(board.domains) > 1:
+            found.append(domains_table(board, outcome))
+        found.append(systems_table(board, outcome))
         found += [sheet for sheet in [shift_table(board, outcome)] if sheet.rows]
     if board.is_like_people(outcome):
         found += [sheet for sheet in [corrected_table(board, outcome)] if sheet.rows]
     if len(board.voices) > 1:
         kept = _kept(board.run, "graders", board.answered, lambda: asdict(graders_table(board)))
         found.append(_table(kept))
-    gains = gain_table(board, outcome)
-    is_of_cleanings = board.run.harness == Harness.LONG or len(gains.rows) > 1
-    return [*found, *([gains] if is_of_cleanings else [])]
+    return [*found, gain_table(board, outcome)]
 
 
 def charts(board: Board, outcome: str) -> list[Drawing]:
@@ -174,8 +176,8 @@ def charts(board: Board, outcome: str) -> list[Drawing]:
 
 
 def generation_table(board: Board, outcome: str) -> ReportTable:
-    """A row a system, baselines first: the outcome, what it won over no retrieval, other ways to
-    grade."""
+    """A row a system, baselines first: the outcome, what it won over no retrieval and is short of
+    gold evidence, other ways to grade."""
     values, words = board.outcomes[outcome], outcome_words(board, outcome)
     kind = "coefficient" if board.best(outcome) == 1 else "number"
     # A single grader is the majority.
@@ -204,17 +206,18 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
             )
         )
     header = (
-        *("system", words, "over no retrieval", "p", "left out", "left out as 0"),
-        *("left out as best", *(outcome_words(board, name) for name in others)),
+        *("system", words, "over no retrieval", "p", "against gold evidence"),
+        *("p, against gold evidence", "left out", "left out as 0", "left out as best"),
+        *(outcome_words(board, name) for name in others),
         *("nothing found", "failed", "passages without text"),
     )
     notes = (
         "Means over domains, unweighted; none where a system was not asked in one of them. What "
         "has no readable grade is left out and counted; beside stand the means with all of it as 0 "
         "and as best.",
-        "Intervals: 2,000 draws of queries within each domain, paired for the gain over no "
-        "retrieval, 95 %. p: two-sided randomisation test of that gain, each domain with the same "
-        "weight.",
+        "Intervals: 2,000 draws of queries within each domain, paired for what a system has over "
+        "no retrieval and against gold evidence (below 0: what it is short of it), 95 %. p: "
+        "two-sided randomisation tests of these, each domain with the same weight.",
         *(["The practice model answers and grades by shared words: nothing of it is to be read."]
           if board.run.practice else []),
     )  # fmt: skip
@@ -223,48 +226,57 @@ def generation_table(board: Board, outcome: str) -> ReportTable:
     return ReportTable("generation", title, header, tuple(rows), notes, summary=said)
 
 
-def _summary(board: Board, words: str, drawn: Sequence[tuple[Cell, Cell, Cell]]) -> str:
+def _summary(board: Board, words: str, drawn: Sequence[tuple[Cell, ...]]) -> str:
     """Which system is highest, and how many gain over no retrieval beyond chance."""
     named = zip(board.systems, drawn, strict=True)
-    ranked = [(name.name, *cells) for name, cells in named if name.kind == SourceKind.RUN]
+    ranked = [(each.name, mean, gain) for each, (mean, gain, *_) in named
+              if each.kind == SourceKind.RUN]  # fmt: skip
     known = [row for row in ranked if row[1].value is not None]
     if not known:
         return ""
-    name, mean, *_ = max(known, key=lambda row: row[1].value)
+    name, mean, _ = max(known, key=lambda row: row[1].value)
     said = f"{name} has the highest {words} of {len(known)} systems: {figure(mean)}."
-    if lows := [gain.low for _, _, gain, _ in known if gain.low is not None]:
+    if lows := [gain.low for _, _, gain in known if gain.low is not None]:
         above = sum(low > 0 for low in lows)
         said += f" The interval of the gain over no retrieval lies above 0 for {above}."
     return said
 
 
-def _drawn(board: Board, outcome: str) -> list[tuple[Cell, Cell, Cell]]:
-    """(standing, gain over no retrieval, its p) of each system, drawn thousands of times."""
+def _drawn(board: Board, outcome: str) -> list[tuple[Cell, ...]]:
+    """Of each system its standing, the gain over no retrieval, its p, and the same against gold
+    evidence, drawn thousands of times."""
 
     def make() -> list[list[list[float | None]]]:
         values = board.outcomes[outcome]
         # No domain has such values: every system without a mean.
         ranked = standings(*board.tasks(values), seed=SEED) or [Standing()] * len(values)
-        sides = zip(ranked, uplifts(board, values), strict=True)
+        sides = [uplifts(board, values, kind) for kind in (SourceKind.NONE, SourceKind.GOLD)]
         return [
             [
                 [found.mean, found.low, found.high],
-                [gain.value, gain.low, gain.high],
-                [test.p if test else None],
+                *([gain.value, gain.low, gain.high, test.p if test else None]
+                  for gain, test in gains),
             ]
-            for found, (gain, test) in sides
-        ]
+            for found, *gains in zip(ranked, *sides, strict=True)
+        ]  # fmt: skip
 
     kind = "coefficient" if board.best(outcome) == 1 else "number"
     return [
-        (Cell(found[0], kind, *found[1:]), Cell(gain[0], kind, *gain[1:]), Cell(p[0], "p"))
-        for found, gain, p in _kept(board.run, f"drawn-{outcome}", board.answered, make)
+        (
+            Cell(found[0], kind, *found[1:]),
+            *(
+                cell
+                for *gain, p in gains
+                for cell in (Cell(gain[0], kind, *gain[1:]), Cell(p, "p"))
+            ),
+        )
+        for found, *gains in _kept(board.run, f"drawn-{outcome}", board.answered, make)
     ]
 
 
-def uplifts(board: Board, values: Floats) -> list[tuple[Interval, PairedTest | None]]:
-    """Of each system what its answers won over those without retrieval, query by query."""
-    bare = board.baseline(SourceKind.NONE)
+def uplifts(board: Board, values: Floats, kind: str) -> list[tuple[Interval, PairedTest | None]]:
+    """Of each system what its answers have over those of a baseline, query by query."""
+    bare = board.baseline(kind)
     nothing: list[tuple[Interval, PairedTest | None]] = [(Interval(), None)] * len(values)
     if bare is None:
         return nothing
@@ -360,22 +372,27 @@ def graders_table(board: Board) -> ReportTable:
     ]
     scale = [float(n) for n in range(2 if is_short else 101)]
     ratings = from_columns(given, categories=scale, scores=scale)
-    found = [
-        percent_agreement(ratings),
-        cohen_kappa(ratings),
-        fleiss_kappa(ratings),
-        conger_kappa(ratings),
-        krippendorff_alpha(ratings, "nominal" if is_short else "interval"),
-    ]
+    found = [("", percent_agreement(ratings))]
+    if is_short:
+        found += [("", kappa(ratings)) for kappa in (cohen_kappa, fleiss_kappa, conger_kappa)]
+    else:
+        # Of points 90 and 95 are nearly the same, which the others count as 0 and 100.
+        for pair in combinations(range(len(given)), 2):
+            both = from_columns([given[at] for at in pair], categories=scale, scores=scale)
+            who = (
+                ", ".join(("", *(list(board.voices)[at] for at in pair))) if len(given) > 2 else ""
+            )
+            found.append((who, cohen_kappa(both, "quadratic")))
+    found.append(("", krippendorff_alpha(ratings, "nominal" if is_short else "interval")))
     rows = tuple(
         (
-            text(each.name.replace("_", " ")),
+            text(each.name.replace("_", " ") + who),
             measured(each, "coefficient"),
             Cell(each.n_items),
             Cell(each.n_raters),
             text("; ".join(filter(None, [each.reason, each.interval_reason]))),
         )
-        for each in found
+        for who, each in found
     )
     notes = (
         f"Graders: {'; '.join(board.voices)}. Whoever left an answer ungraded is left out of it; "

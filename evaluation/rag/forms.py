@@ -99,6 +99,8 @@ class GradeForm(forms.Form):
             (REFERENCE, "reference: as the papers’ code"),
         ]
     )
+    temperature = forms.FloatField(min_value=0, max_value=2, initial=0.0)
+    reasoning_effort = effort_field()
     replicate = replicate_field()
     swapped = forms.BooleanField(
         required=False,

@@ -226,7 +226,9 @@ def _write(job: Job) -> None:
         row.state, row.error = GradeState.FAILED, NO_TRUTH
 
 
-def forecast(rag_run: RagRun, endpoint: Endpoint | None) -> dict[str, Any]:
+def forecast(
+    rag_run: RagRun, endpoint: Endpoint | None, *, reasoning_effort: str = ""
+) -> dict[str, Any]:
     """What grading a run's answers is likely to take, by a part of them; `usd` is None without a
     known price."""
     harness = Harness(rag_run.harness)
@@ -245,6 +247,6 @@ def forecast(rag_run: RagRun, endpoint: Endpoint | None) -> dict[str, Any]:
     calls = informed.count()
     mean = sum(map(likely_input, asked)) / len(asked) if asked else 0
     model = endpoint.default_model if endpoint else ""
-    written = _LIKELY[harness] + likely_thoughts(model, "")
+    written = _LIKELY[harness] + likely_thoughts(model, reasoning_effort)
     usage = Usage(input=round(calls * mean), output=calls * written)
     return {"queries": calls, "calls": calls, **costs(usage, endpoint)}

@@ -21,7 +21,7 @@ from evaluation.rag import board as boards
 from evaluation.rag import grading as grade_verbs
 from evaluation.rag import people
 from evaluation.rag import services as verbs
-from evaluation.rag.alignment import CELLS, GOLD, queries_in
+from evaluation.rag.alignment import BY_RULE, CELLS, GOLD, queries_in
 from evaluation.rag.forms import DrawForm, GradeForm, RagForm
 from evaluation.rag.models import (
     AnswerState,
@@ -30,6 +30,7 @@ from evaluation.rag.models import (
     RagAnswer,
     RagRun,
     RagSource,
+    SourceKind,
 )
 from evaluation.rag.protocol.answering import Harness
 from evaluation.rag.reading import VIEWS, board_of, generators
@@ -135,8 +136,7 @@ def rag_run(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     more |= {"samples": people.samples(run), "sample_close": "rag-sample-close"}
     if run.status == "done" and access.is_admin and not htmx.is_fragment(request):
         more |= {"draw_form": DrawForm(), "grade_form": GradeForm()}
-        endpoint = endpoints.asked_for(None, grade_verbs.ROLE)
-        more["forecast"] = grade_verbs.forecast(run, endpoint)
+        more["forecast"] = grade_forecast(run, request.GET)
     return RUNS.monitor(
         request,
         access,
@@ -170,11 +170,22 @@ def rag_answer(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return htmx.render(request, "evaluation/rag/answer.html", context)
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 def rag_grade(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Let a model grade the run's answers."""
+    """Let a model grade the run's answers; to look at, what that would take."""
     access = enter(request.user, slug, Role.ADMIN)
-    run, form = get_run(access, pk), GradeForm(request.POST)
+    run = get_run(access, pk)
+    if request.method != "POST":
+        return RUNS.forecast(
+            request,
+            access,
+            grade_forecast(run, request.GET),
+            what="a grading",
+            list_name="RAG",
+            counted="Answers",
+            new_url=RUNS.url(run),
+        )
+    form = GradeForm(request.POST)
     return GRADINGS.press(
         request,
         form,
@@ -254,7 +265,7 @@ def rag_cell(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "access": access,
         "source": source,
         "words": CELLS[cell],
-        "gold": GOLD[view],
+        "gold": GOLD[view] if source.kind == SourceKind.RUN else BY_RULE,
         "page": page,
         "answers": rows.select_related("query__domain").order_by("query__domain__name", "query"),
         "asked": urlencode(
@@ -294,6 +305,13 @@ def forecast_of(access: Access, params: Any, runs: int) -> dict[str, Any]:
         baselines=bool(params.get("baselines")),
         reasoning_effort=params.get("reasoning_effort") or "",
     )
+
+
+def grade_forecast(run: RagRun, params: Any) -> dict[str, Any]:
+    """What grading would take by whom the form or the address names, else the first grader."""
+    endpoint = endpoints.asked_for(params.get("endpoint"), grade_verbs.ROLE)
+    effort = params.get("reasoning_effort") or ""
+    return grade_verbs.forecast(run, endpoint, reasoning_effort=effort)
 
 
 def chosen(access: Access, params: Any) -> tuple[RagRun, boards.Shown]:

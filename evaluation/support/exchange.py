@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Count
 
 from corpus.imports.context import chunks
 from corpus.lists import unused_name
@@ -150,15 +151,18 @@ def _known(domain: int, pids: set[str]) -> set[str]:
 
 def _records(of: SupportSet, shape: str) -> Iterator[tuple[Query, dict[str, Any]]]:
     rows: Iterable[SupportedAnswer] = (
-        of.answers.select_related("query").order_by("pk").iterator(chunk_size=200)
+        of.answers.select_related("query__domain").order_by("pk").iterator(chunk_size=200)
         if of.is_split
         else (answer for answer, _ in splits(of))
     )
+    shared = _shared_ids(of.benchmark)
     given = dict(of.rag_run.answers.values_list("pk", "passages")) if of.rag_run else {}
     for each in rows:
         sentences = tuple((text, tuple(cited)) for text, cited in each.sentences)
+        qid = each.query.qid
+        topic = f"{each.query.domain.name}/{qid}" if qid in shared else qid
         record = written(
-            Record(each.system, each.query.qid, sentences),
+            Record(each.system, topic, sentences),
             shape=shape,
             question=each.query.text,
             retrieved=given.get(int(each.origin.partition(":")[2]), ()) if given else (),
@@ -167,10 +171,21 @@ def _records(of: SupportSet, shape: str) -> Iterator[tuple[Query, dict[str, Any]
         yield each.query, record
 
 
+def _shared_ids(benchmark: Benchmark) -> set[str]:
+    """Ids that queries of several domains have: by these alone a file would hold a topic twice, and
+    no import could tell which is meant."""
+    rows = Query.objects.in_benchmark(benchmark).filter(domain__is_ready=True).order_by()
+    several = rows.values("qid").annotate(queries=Count("pk")).filter(queries__gt=1)
+    return set(several.values_list("qid", flat=True))
+
+
 def _query_of(record: Record, queries: dict[str, list[Query]]) -> Query:
     found = queries.get(record.topic, [])
     if not found:
         raise ShapeFault(f"There is no query {record.topic!r} here.")
     if len(found) > 1:
-        raise ShapeFault(f"Query {record.topic!r} is in several domains; choose one.")
+        raise ShapeFault(
+            f"Query {record.topic!r} is in several domains; choose one, or write its topic as "
+            "domain/id."
+        )
     return found[0]

@@ -148,6 +148,7 @@ ROWS: list[tuple[str, Row]] = [
     ("rag-forecast", get(ADMIN)),
     ("rag-run", get(READERS)),
     ("rag-answer", get(READERS)),
+    ("rag-grade", get(ADMIN)),
     ("rag-grade", post(ADMIN)),
     ("rag-draw", post(ADMIN)),
     ("rag-sample-close", post(ADMIN)),

@@ -43,7 +43,8 @@ class Score:
 def read_leaderboard(
     lines: Iterable[str], shape: str = "ir_measures", *, run: str = ""
 ) -> list[Score]:
-    """Scores in their order; `run` is the run of a file in the shape of trec_eval.
+    """Scores in their order; `run` is the run of a file in the shape of trec_eval, until a line of
+    it (`runid all NAME`, as trec_eval prints it) names that of the lines below.
 
     Raises BadFile with every line that has other columns or fields, no finite number, or a score
     again.
@@ -54,6 +55,9 @@ def read_leaderboard(
             continue
         try:
             given = _fields(line) if shape == JSONL else _columns(line, SHAPES[shape])
+            if shape == "trec_eval" and (given["measure"], given["topic"]) == ("runid", ALL):
+                run = given["value"]
+                continue
             score = Score(given.get("run", run), given["topic"], given["measure"],
                           _number(given["value"]))  # fmt: skip
             key = (score.run, score.topic, score.measure)

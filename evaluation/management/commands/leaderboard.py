@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark, CorpusVersion
 from corpus.versions.services import called
+from evaluation.leaderboard import noise
 from evaluation.leaderboard import services as leaderboard
 from evaluation.metrics.profiles import PROFILES, STRICT
 from evaluation.scores import sheets
@@ -22,7 +23,9 @@ from kit.runs.models import RunStatus
 class Command(VerbCommand):
     help = (
         "Score every retrieval run of a benchmark under its golds, keep the scores for the "
-        "screens, and print one board. What was scored already and has not changed is read."
+        "screens, and print one board. What was scored already and has not changed is read. With "
+        "--noise labels are drawn anew as often as they may be wrong, and systems are marked that "
+        "this could give another place; without it as the last check of the board has it."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,6 +36,15 @@ class Command(VerbCommand):
         parser.add_argument(
             "--corpus-version", default="", help="whose runs (default: the current version)"
         )
+        parser.add_argument("--noise", action="store_true", help="check what label noise could do")
+        parser.add_argument(
+            "--by-audits", action="store_true", help="labels are as often wrong as audits found"
+        )
+        parser.add_argument(
+            "--if-relevant", type=float, help="share of relevant ones that is right"
+        )
+        parser.add_argument("--if-not", type=float, help="share of irrelevant ones that is wrong")
+        parser.add_argument("--draws", type=int, default=200, help="10 to 1,000")
         parser.add_argument("--json", action="store_true", help="print the board as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -41,12 +53,40 @@ class Command(VerbCommand):
         asked = {"metric": options["metric"], "profile": options["profile"]}
         sheet = current_sheet(benchmark, version, **asked)
         board = leaderboard.leaderboard_of(sheet, metric=options["metric"], view=options["view"])
+        if options["noise"]:
+            check_noise(benchmark, version, options)
+        _, places = noise.marks_of(board, sheet)
         if options["json"]:
-            self.stdout.write(json.dumps(as_data([leaderboard.as_table(board)])[0]))
+            self.stdout.write(json.dumps(as_data([leaderboard.as_table(board, places)])[0]))
             return
         self.stdout.write(f"{board.metric}, {board.view}: {', '.join(board.domains)}")
         for line in board.lines:
-            self.stdout.write(_words(line))
+            self.stdout.write(_words(line, places.get(line.run.pk)))
+        if places:
+            self.stdout.write("⇅ places that label noise could swap")
+
+
+def check_noise(
+    benchmark: Benchmark, version: CorpusVersion | None, options: dict[str, Any]
+) -> None:
+    """Ranks of the board under label noise, computed here. Raises Refused."""
+    given = {"if_relevant": options["if_relevant"], "if_not": options["if_not"]}
+    missing = [name for name, share in given.items() if share is None]
+    if missing and not options["by_audits"]:
+        needed = " and ".join(f"--{name.replace('_', '-')}" for name in missing)
+        raise Refused(f"Give {needed}, or take the shares of audits with --by-audits.")
+    check = noise.request_check(
+        benchmark=benchmark,
+        version=version,
+        actor=None,
+        claimed=True,
+        **{name: options[name] for name in ("metric", "view", "by_audits", "draws")},
+        **{name: share for name, share in given.items() if share is not None},
+    )
+    noise.carry_out(check)
+    check.refresh_from_db()
+    if check.status != RunStatus.DONE:
+        raise Refused(check.error or f"The check ended {check.status}.")
 
 
 def current_sheet(
@@ -79,10 +119,11 @@ def current_sheet(
     return sheet
 
 
-def _words(line: leaderboard.Line) -> str:
+def _words(line: leaderboard.Line, places: tuple[int, int] | None) -> str:
     if line.rank is None or line.mean is None:
         return f"   -  {line.run.name}: misses a domain"
     ranks = f" ({line.rank_low} to {line.rank_high})"
     interval = f" ({line.low:.4f} to {line.high:.4f})"
     moved = f", {line.shift:+d} places" if line.shift else ""
-    return f"{line.rank:4}{ranks} {line.run.name}: {line.mean:.4f}{interval}{moved}"
+    swapped = f", ⇅ {places[0]} to {places[1]}" if places else ""
+    return f"{line.rank:4}{ranks} {line.run.name}: {line.mean:.4f}{interval}{moved}{swapped}"

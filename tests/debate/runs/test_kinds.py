@@ -19,6 +19,7 @@ from debate.runs.configuration import (
     as_json,
     read_config,
 )
+from debate.runs.planning import plan_run
 from debate.runs.services import retry_failed, start_run
 from debate.tasks import close_run, run_debates
 from kit.errors import Refused
@@ -457,6 +458,21 @@ def test_frozen_form_reads_back_the_same() -> None:
 def test_frozen_form_with_something_unknown_is_refused(data: dict) -> None:
     with pytest.raises(BadConfig):
         read_config(data)
+
+
+def test_only_a_debate_has_an_agent_that_is_first(benchmark, endpoint) -> None:
+    pool = pool_of(benchmark, 1)
+    for kind in ("filter", "llmjudge", "graded", "vote"):
+        with pytest.raises(Refused) as refusal:
+            hold(pool, endpoint, RunConfig(kind=kind, first="irrelevant"))
+        assert refusal.value.field == "first"
+    plan = plan_run(
+        benchmark=benchmark, pool=pool, endpoint=endpoint, preset="stance-if",
+        settings={"kind": "filter", "agents": [{"model": "m"}]},
+    )  # fmt: skip
+    assert plan.config.first == "relevant"  # the preset's is of debates
+    # What began with it before still goes on.
+    assert read_config({"kind": "filter", "first": "irrelevant"}).first == "irrelevant"
 
 
 def test_label_stands_on_labelled_outcomes_and_no_others(benchmark, endpoint) -> None:

@@ -11,12 +11,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.utils import timezone
 
-from annotate.models import AnswerGrade, EscalationCase, GradedAnswer
+from annotate.models import AnswerGrade, Aspect, EscalationCase, GradedAnswer
+from annotate.support.services import record_support
 from corpus.judgments.services import record_judgment
 from corpus.models import (
     ExpansionRun,
     Judgment,
     Passage,
+    Pool,
     PoolEntry,
     QuerySource,
     RerankRun,
@@ -26,6 +28,7 @@ from corpus.models import (
 )
 from debate.audits.services import draw_sample
 from debate.models import Debate, DebateRun
+from debate.runs.configuration import STANCES, ModelChoice, RunConfig, as_json
 from evaluation.agents.models import JudgeRun
 from evaluation.agents.protocol.judging import Exam, Judge, judge_request
 from evaluation.agents.trust.bridges import start_bridge
@@ -122,12 +125,17 @@ def test_agreement_is_taken_on_queries_that_the_prompts_author_never_saw(world) 
 
 
 def test_swapped_seats_and_repeated_runs_are_set_side_by_side(world) -> None:
-    config = {"first": "relevant", "replicate": 0, "agents": []}
-    run = run_with(world, 1, 0, 1, config=config)
+    def config(**given: Any) -> dict[str, Any]:
+        # As a run keeps it: whoever is first, each agent has its stance by name.
+        return as_json(RunConfig(**given).with_models("m", "e"))
+
+    run = run_with(world, 1, 0, 1, config=config())
+    fixed = tuple(ModelChoice("m", "e", stance) for stance in STANCES)
     for config_of, labels in (
-        (config | {"first": "irrelevant"}, (1, 1, 1)),
-        (config | {"replicate": 1}, (1, 0, 0)),
-        (config | {"rounds": 3}, (0, 1, 0)),
+        (config(first="irrelevant", agents=fixed), (1, 0, 1)),  # the same debate
+        (config(first="irrelevant"), (1, 1, 1)),
+        (config(replicate=1), (1, 0, 0)),
+        (config(rounds=3), (0, 1, 0)),
     ):
         again = make_run(world.benchmark, status="done", done=3, config=config_of)
         for debate, label in zip(run.debates.order_by("pk"), labels, strict=True):
@@ -136,6 +144,41 @@ def test_swapped_seats_and_repeated_runs_are_set_side_by_side(world) -> None:
     (card,) = cards_of(world.benchmark)
     assert (card.swap.hits, card.swap.n) == (1, 3)
     assert (card.again.hits, card.again.n) == (1, 3)
+
+
+def test_debates_on_aspects_have_a_card_of_their_own(world) -> None:
+    pairs = run_with(world, 1, 0)
+    run = run_with(world)
+    pool = Pool.objects.create(benchmark=world.benchmark, name="gaps", of_aspects=True)
+    DebateRun.objects.filter(pk=run.pk).update(pool=pool, done=3)
+    run.refresh_from_db()
+    query = make_query(world.benchmark, "asked", "biology")
+    aspects = [Aspect.objects.create(query=query, k=k, content="A", weight=1) for k in (1, 2)]
+    # One passage for both aspects: two labels, not one.
+    passage = make_passage(world.benchmark, "both", "biology")
+    for aspect, label in zip(aspects, (1, 0), strict=True):
+        make_debate(run, "agreed", label=label, round=1, query=query, passage=passage,
+                    aspect=aspect)  # fmt: skip
+    other = make_passage(world.benchmark, "other", "biology")
+    make_debate(run, "agreed", label=0, round=1, query=query, passage=other, aspect=aspects[0])
+    audited(run, 1, 0, 1)
+    cards = {each.key: each for each in cards_of(world.benchmark)}
+    assert cards.keys() == {f"labels-{pairs.pk}", f"labels-{run.pk}"}
+    card = cards[f"labels-{run.pk}"]
+    assert (card.kind, card.verdicts, card.files) == ("Debate on aspects", 3, [])
+    # (1, 1), (0, 0), (0, 1): 2/3 alike, by chance 4/9: (2/3 - 4/9) / (5/9) = .4.
+    assert cells(card)["κ, blind audits, all items"] == (pytest.approx(0.4), 3)
+
+
+def test_of_a_judge_without_stances_no_order_can_be_swapped(world) -> None:
+    for first in STANCES:  # as it could be set up before it was refused
+        config = as_json(RunConfig(kind="filter", first=first).with_models("m", "e"))
+        run_with(world, 1, 0, kind="filter", config=config)
+    (card,) = cards_of(world.benchmark)
+    rows = [row for row in table_of(card).rows if "order is swapped" in str(row[0].value)]
+    assert [cell.value for cell in rows[0][1:]] == [
+        None, 0, "cannot be tried with judges of this kind"
+    ]  # fmt: skip
 
 
 # Judges of agents.
@@ -265,6 +308,23 @@ def test_shared_families_are_named_in_the_release_and_ranked_without(world) -> N
     run.practice = True
     run.save()
     assert shared_families(world.benchmark) == {}
+
+
+def test_models_that_debate_aspects_give_labels_too(world) -> None:
+    run = make_run(world.benchmark, status="done")
+    DebateRun.objects.filter(pk=run.pk).update(model="qwen3-32b")
+    query = make_query(world.benchmark, "asked", "biology")
+    aspect = Aspect.objects.create(query=query, k=1, content="Of wax.", weight=5)
+    RagRun.objects.create(benchmark=world.benchmark, name="rag", harness="short", config=CONFIG,
+                          endpoint="e", model="qwen2.5-7b")  # fmt: skip
+    assert shared_families(world.benchmark) == {}
+    record_support(
+        aspect=aspect, passage=make_passage(world.benchmark, "p", "biology"), label=1,
+        source=Source.DEBATE, provenance={"run": run.pk},
+    )  # fmt: skip
+    assert shared_families(world.benchmark) == {
+        "qwen": {"answers": ["qwen2.5-7b"], "labels": ["qwen3-32b"]}
+    }
 
 
 def test_alignment_is_told_without_the_labels_of_a_family_that_reranks(world) -> None:
@@ -417,6 +477,14 @@ def test_a_leaderboard_goes_out_and_comes_in_beside_itself(place) -> None:
     own = next(row for row in table["rows"] if row[0]["value"] == "quality"
                and row[1]["value"].startswith("quality"))  # fmt: skip
     assert [cell["value"] for cell in own[2:]] == [3, 1.0, 1.0, 1.0]
+    # Lines of trec_eval have no run: the file's name is it, until a line names that of those below.
+    lines = b"quality\tall\t1\nrunid\tall\trun_two\nquality\tall\t2\n"
+    file = SimpleUploadedFile("run_one.txt", lines)
+    page = admin.post(base, sent | {"shape": "trec_eval", "file": file}).content.decode()
+    assert "An order needs two systems" not in page
+    file = SimpleUploadedFile("elsewhere.txt", lines)  # one of both is nobody's here
+    page = admin.post(base, sent | {"shape": "trec_eval", "file": file}).content.decode()
+    assert "An order needs two systems" in page
     wrong = admin.post(base, sent | {"file": SimpleUploadedFile("w.txt", b"a b c d\n")})
     assert wrong.status_code == 422
     assert "line 1: &#x27;d&#x27; is no finite number." in wrong.content.decode()

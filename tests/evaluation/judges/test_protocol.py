@@ -92,6 +92,8 @@ def test_published_forms_are_read() -> None:
     lines = "runA    GRADE    t1     0.9\nrunA    IS_MATCH t1     True\n\n".splitlines()
     assert read_leaderboard(lines, "tot") == [SCORES[0], SCORES[2]]
     assert read_leaderboard(["GRADE t1 0.9"], "trec_eval", run="runA") == [SCORES[0]]
+    named = ["runid all runA", "GRADE t1 0.9"]
+    assert read_leaderboard(named, "trec_eval", run="file") == [SCORES[0]]
 
 
 def test_every_wrong_line_of_a_leaderboard_is_named() -> None:

@@ -1,15 +1,19 @@
 """Label noise by what blind audits found, and the places that it could swap."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 
-from annotate.models import EscalationCase
+from annotate.models import Aspect, EscalationCase
+from annotate.support.services import record_support
 from corpus.judgments.services import record_judgment
-from corpus.models import Query, Source
+from corpus.models import Passage, Query, Source
 from debate.audits.services import draw_sample
+from debate.models import Debate
 from evaluation.leaderboard import noise
 from evaluation.leaderboard.audited import (
     Group,
@@ -24,11 +28,13 @@ from evaluation.leaderboard.audited import (
 from evaluation.metrics.gold import Gold
 from evaluation.models import NoiseCheck
 from evaluation.scores import sheets
+from evaluation.scores.services import GoldView
 from kit.errors import Refused
 from tests.debate.runs.test_screens import make_debate, make_run
 from tests.factories import make_gold, make_member, make_passage, make_query, make_ranking
 
 pytestmark = pytest.mark.django_db
+REFINED, MACHINE = str(GoldView.REFINED), str(GoldView.MACHINE)
 
 
 @pytest.fixture
@@ -87,12 +93,14 @@ def place(garden) -> Any:
 
 
 def test_rates_are_by_source_round_and_sureness_and_never_of_trials(place) -> None:
-    found = {each.group: (each.n, each.wrong) for each in rates_of(place.benchmark)}
+    found = {each.group: (each.n, each.wrong) for each in rates_of(place.benchmark, REFINED)}
     assert found == {Group("debate", True, 1): (12, 3), Group("debate", True): (12, 3)}
     trial = make_run(place.benchmark, status="done", is_trial=True)
     labelled(make_query(place.benchmark, "trial", "biology"), "t", 1, trial)
     decided(trial, wrong=1)
-    assert {each.group: (each.n, each.wrong) for each in rates_of(place.benchmark)} == found
+    assert {
+        each.group: (each.n, each.wrong) for each in rates_of(place.benchmark, REFINED)
+    } == found
 
 
 @pytest.mark.parametrize(
@@ -137,8 +145,8 @@ def test_a_rate_covers_what_a_machine_said_and_the_original_gold_does_not(place)
     make_gold(query, run.debates.get(passage__pid="also").passage)
     labels = {"covered": {"hole": 1, "also": 1, "never": 0, "people": 1, "also-gold": 1}}
     found = Gold.of(labels, base={"covered": {"also": 1, "also-gold": 1}})
-    rates = {each.group: each for each in rates_of(place.benchmark)}
-    number = numbers_of(found, query.domain, rates)
+    rates = {each.group: each for each in rates_of(place.benchmark, REFINED)}
+    number = numbers_of(found, query.domain, REFINED, rates)
     group = list(rates)[number[0]]
     # Two rates: no audit covers labels of 0; the others are gold or people's.
     assert group == Group("debate", True, 1)
@@ -174,15 +182,8 @@ def two_systems(garden: Any) -> Any:
 
 
 def checked(benchmark: Any, **options: Any) -> NoiseCheck:
-    made = noise.request_check(
-        benchmark=benchmark,
-        metric="recall@10",
-        view="refined",
-        draws=200,
-        actor=None,
-        claimed=True,
-        **options,
-    )
+    asked = {"metric": "recall@10", "view": REFINED, "draws": 200} | options
+    made = noise.request_check(benchmark=benchmark, actor=None, claimed=True, **asked)
     noise.carry_out(made)
     made.refresh_from_db()
     return made
@@ -216,6 +217,82 @@ def test_audited_errors_go_into_ranks_and_the_board_marks_what_they_swap(place, 
     # Labels that audits are sure of swap nothing.
     assert checked(place.benchmark, if_relevant=1.0, if_not=0.0).covered == 0
     assert "⇅ 1 to 2" not in " ".join(admin.get(board).content.decode().split())
+
+
+def test_the_command_asks_for_a_check_and_prints_its_marks(place, capsys) -> None:
+    two_systems(place)
+    asked = {"metric": "recall@10"}
+    with pytest.raises(CommandError, match="Give --if-not, or take the shares"):
+        call_command("leaderboard", "garden", noise=True, if_relevant=0.9, **asked)
+    call_command("leaderboard", "garden", **asked)
+    assert "⇅" not in capsys.readouterr().out
+    call_command("leaderboard", "garden", noise=True, by_audits=True, **asked)
+    out = capsys.readouterr().out
+    (keeper,) = [line for line in out.splitlines() if "keeper" in line]
+    assert keeper.endswith("⇅ 1 to 2")
+    assert out.endswith("⇅ places that label noise could swap\n")
+    check = NoiseCheck.objects.get()
+    assert (check.status, len(check.rates)) == ("done", 2)
+    # The check is the last of this board: it is read without being asked for.
+    call_command("leaderboard", "garden", json=True, **asked)
+    table = json.loads(capsys.readouterr().out)
+    assert table["header"][-1] == "rank under label noise"
+    (row,) = [row for row in table["rows"] if row[1]["value"] == "keeper"]
+    assert (row[-1]["low"], row[-1]["high"]) == (1, 2)
+
+
+def supports(aspect: Aspect, pid: str, run: Any) -> Debate:
+    """A debate that says a passage supports an aspect."""
+    query = aspect.query
+    passage = make_passage(query.domain.benchmark, pid, query.domain.name)
+    label = record_support(
+        aspect=aspect, passage=passage, label=1, source=Source.DEBATE, round=1,
+        provenance={"run": run.pk},
+    )  # fmt: skip
+    return make_debate(run, "agreed", query=query, passage=passage, aspect=aspect, label=1,
+                       round=1, support=label)  # fmt: skip
+
+
+def test_machine_gold_is_as_often_wrong_as_audits_of_aspects_found(place) -> None:
+    # Twelve passages that a debate gives to an aspect are audited, and six of them wrong.
+    run = make_run(place.benchmark, status="done")
+    query = make_query(place.benchmark, "aspects", "biology")
+    aspect = Aspect.objects.create(query=query, k=1, content="Of wax.", weight=1)
+    audited = [supports(aspect, f"s{number}", run) for number in range(12)]
+    sample = draw_sample(run=run, size=12, seed=1, actor=None)
+    for number, item in enumerate(sample.items.order_by("pk")):
+        label = int(number >= 6)
+        EscalationCase.objects.filter(pk=item.case_id).update(status="closed", label=label)
+        record_support(aspect=aspect, passage=item.debate.passage, label=label,
+                       source=Source.HUMAN, provenance={})  # fmt: skip
+    assert sample.items.count() == len(audited)
+    group = Group("debate, aspect", True, 1)
+    found = {each.group: (each.n, each.wrong) for each in rates_of(place.benchmark, MACHINE)}
+    assert found[group] == found[Group("debate, aspect", True)] == (12, 6)
+    assert group not in {each.group for each in rates_of(place.benchmark, REFINED)}
+    # Of another query one passage is machine gold, and one the gold of the import.
+    query = make_query(place.benchmark, "asked", "biology")
+    other = Aspect.objects.create(query=query, k=1, content="Of light.", weight=1)
+    supports(other, "new", run)
+    make_gold(query, make_passage(place.benchmark, "old", "biology"))
+    make_ranking(query, "new", "old", name="finder")
+    make_ranking(query, "old", "x", "y", name="keeper")
+    # With "new" the finder has two of two and the keeper one; without it both have one of one, in
+    # about half of the draws.
+    check = checked(place.benchmark, view=MACHINE, by_audits=True)
+    by_name = {row["name"]: (row["rank"], row["low"], row["high"]) for row in check.result}
+    assert by_name == {"finder": (1, 1, 1), "keeper": (2, 1, 2)}
+    # A label that the pair has of a debate, too, is as often wrong as those are.
+    gold = Gold.of({"asked": {"new": 1, "old": 1}}, base={"asked": {"old": 1}})
+    rates = {each.group: each for each in rates_of(place.benchmark, MACHINE)}
+    groups = list(rates)
+    number = numbers_of(gold, query.domain, MACHINE, rates).tolist()
+    assert (groups[number[0]], number[1]) == (group, -1)
+    record_judgment(query=query, passage=Passage.objects.get(pid="new"), label=1, round=1,
+                    source=Source.DEBATE, provenance={})  # fmt: skip
+    number = numbers_of(gold, query.domain, MACHINE, rates).tolist()
+    assert (groups[number[0]], number[1]) == (Group("debate", True, 1), -1)
+    assert numbers_of(gold, query.domain, REFINED, rates).tolist() == number
 
 
 def test_noise_by_audits_needs_one(garden, admin) -> None:

@@ -6,6 +6,7 @@ from django.db import connection
 from django.utils import timezone
 
 from corpus.models import CleaningRun, CorpusVersion, Domain, Query
+from evaluation.models import DomainScore
 from evaluation.rag import alignment
 from evaluation.rag import board as boards
 from evaluation.rag.models import GradeRun, RagRun, RagSource
@@ -92,6 +93,42 @@ def test_what_is_left_given_which_queries_can_be_answered(sheets) -> None:
     assert found["nDCG@10, given answerable"] == pytest.approx(expected, abs=1e-4)
 
 
+def test_correlations_within_domains_know_nothing_of_what_tells_these_apart(sheets) -> None:
+    # Four queries of each domain. Within the first r = .1 / sqrt(.04 * .75) = 1 / sqrt(3), within
+    # the second -1 / sqrt(3); both together .8 / sqrt(1.36 * 2) = .485: one is the easier domain.
+    zoo = Domain.objects.create(benchmark=sheets.benchmark, name="zoo")
+    own, far = sheets.queries[:4], sheets.queries[4:]
+    Query.objects.filter(pk__in=[q.pk for q in far]).update(domain=zoo)
+    first, second = [1.0, 0.8, 1.0, 0.8], [0.2, 0.0, 0.2, 0.0]
+    for name, gains in (("a", first), ("b", [0.8, 1.0, 0.8, 1.0])):
+        sheets.queries = own
+        source = sheets.system(name, [1, 1, 1, 0], scores([0] * 4, gains))
+        for view, values in scores([0] * 4, second).items():
+            DomainScore.objects.create(
+                sheet=sheets.sheet, run=source.retrieval_run, domain=zoo, view=view,
+                qids=[q.qid for q in far], values=values,
+            )  # fmt: skip
+        source.sheet["queries"] = [q.pk for q in (*own, *far)]
+        source.sheet |= {key: [1, 1, 1, 0, 0, 0, 0, 1] for key in ("accuracy", "exact", "f1")}
+        source.save()
+    tables = named(sheets, "accuracy")
+    r = 3**-0.5
+    (domain,) = set(board_of(sheets.run).domains) - {"zoo"}
+    found = cells(tables["correlation-domains"], "a", "after holes", "nDCG@10")
+    assert (found[domain], found["zoo"]) == (pytest.approx(r), pytest.approx(-r))
+    assert (found["mean of domains"], found["domains"]) == (pytest.approx(0), 2)
+    together = cells(tables["correlation"], "a", "after holes")["nDCG@10"]
+    assert together == pytest.approx(0.8 / 2.72**0.5)
+    # b's first domain is a's turned round: -1 / sqrt(3) in both, so that the systems' mean is 0 in
+    # the first, -1 / sqrt(3) in the second, and half of that over both.
+    found = cells(tables["correlation-domains"], "mean of systems", "after holes", "nDCG@10")
+    assert (found[domain], found["zoo"]) == (pytest.approx(0), pytest.approx(-r))
+    assert found["mean of domains"] == pytest.approx(-r / 2)
+    # Nobody hits: each of both is as often wrong as alike, 1 of 4 and 3 of 4.
+    found = cells(tables["align"], "mean of systems", "after holes")
+    assert [found[name] for name in (domain, "zoo", "mean of domains")] == [0.25, 0.75, 0.5]
+
+
 def test_of_gold_of_two_corpus_versions_the_newest_is_the_baseline_and_both_are_named(
     sheets,
 ) -> None:
@@ -176,6 +213,49 @@ def test_the_gain_over_no_retrieval_is_paired(sheets) -> None:
     )
 
 
+def test_the_distance_to_gold_evidence_is_paired(sheets) -> None:
+    sheets.source("none", "no retrieval", [0, 0, 0, 0, 1, 0, 0, 0])
+    sheets.source("gold", "gold evidence", [1, 1, 1, 1, 1, 1, 1, 0])
+    sheets.system("bm25", [1, 1, 1, 0, 0, 0, 0, 0], scores(R))
+    table = named(sheets, "accuracy")["generation"]
+    # 3 right against 7: -4 / 8, all four on one side: 2 of 2^4 sign patterns are as far.
+    found = cells(table, "bm25")
+    assert (found["against gold evidence"], found["p, against gold evidence"]) == (-0.5, 1 / 8)
+    (short,) = [row[4] for row in table.rows if row[0].value == "bm25"]
+    assert short.high is not None
+    assert short.high < 0
+    assert cells(table, "no retrieval")["against gold evidence"] == -0.75
+    found = cells(table, "gold evidence")
+    assert (found["over no retrieval"], found["against gold evidence"]) == (0.75, None)
+
+
+def test_baselines_stand_in_every_table_of_retrieval_and_answers(sheets) -> None:
+    bare = sheets.source("none", "no retrieval", [0, 0, 0, 0, 1, 0, 0, 0])
+    sheets.source("gold", "gold evidence", [1, 1, 1, 1, 1, 1, 1, 0])
+    for name, right in (("a", G), ("b", R)):
+        sheets.system(name, right, scores(R if name == "a" else G))
+    tables = named(sheets, "accuracy")
+    # Nothing is no hit, so that the 7 wrong ones are alike; gold is a hit: the 7 right ones.
+    found = cells(tables["align"], "no retrieval", "by definition")
+    assert [found[words] for words in alignment.CELLS.values()] == [0, 0, 1, 7]
+    assert found["RAGAlign@10"] == 7 / 8
+    found = cells(tables["align"], "gold evidence", "by definition")
+    assert [found[words] for words in alignment.CELLS.values()] == [7, 1, 0, 0]
+    # a has R for retrieval and G for answers, b the other way round: 6 of 8 are alike in both.
+    assert cells(tables["align"], "mean of systems", "after holes")["RAGAlign@10"] == 0.75
+    row = board_of(sheets.run).systems.index(bare)
+    opened = alignment.queries_in(board_of(sheets.run), "accuracy", row, "refined", "miss_correct")
+    assert opened == [4]
+    for name in ("correlation", "systems"):
+        assert "accuracy: no retrieval 0.125, gold evidence 0.875." in tables[name].notes[-1]
+    # Of equal means no two systems are told apart: no row of the shift, nor of a baseline.
+    assert "shift" not in tables
+    sheets.system("c", [1] * 8, scores([1] * 8))
+    shift = named(sheets, "accuracy")["shift"]
+    assert cells(shift, "gold evidence", "by definition")["accuracy"] == 0.875
+    assert [row[0].value for row in shift.rows][:2] == ["no retrieval", "gold evidence"]
+
+
 def test_what_cannot_be_read_is_left_out_and_counted_with_both_bounds(sheets) -> None:
     source = sheets.system("bm25", G, scores(R))
     grades = [1, 1, None, 1, 0, None, 0, 0]
@@ -250,6 +330,26 @@ def test_several_graders_have_a_majority_and_an_agreement(sheets) -> None:
     assert found["value"] == pytest.approx(0.24)
 
 
+def test_points_have_a_kappa_that_knows_how_far_apart_they_are() -> None:
+    sheets = Sheets(4, harness="long")
+    source = sheets.system("bm25", [0.0] * 4, scores([1, 1, 0, 0]))
+    sheets.graded("one", {source: [0, 50, 50, 100]})
+    sheets.graded("two", {source: [10, 40, 60, 90]})
+    found = named(sheets, "together")["graders"]
+    # Squares 4 * 100 = 400, mean 100. By chance every point of one meets every one of the other:
+    # of 0: 100 + 1600 + 3600 + 8100, of 50 twice: 1600 + 100 + 100 + 1600, of 100 as of 0;
+    # (13400 + 2 * 3400 + 13400) / 16 = 2100. 1 - 100 / 2100 = 20 / 21; unweighted it is below 0.
+    assert [row[0].value for row in found.rows] == [
+        "percent agreement", "cohen kappa quadratic", "krippendorff alpha interval"
+    ]  # fmt: skip
+    assert cells(found, "cohen kappa quadratic")["value"] == pytest.approx(20 / 21)
+    sheets.graded("three", {source: [0, 50, 50, None]})
+    pairs = [row[0].value for row in named(sheets, "together")["graders"].rows][1:-1]
+    assert len(pairs) == 3
+    assert all(pair.startswith("cohen kappa quadratic, ") for pair in pairs)
+    assert len(set(pairs)) == 3
+
+
 def test_a_tie_of_graders_is_no_verdict(sheets) -> None:
     source = sheets.system("bm25", G, scores(R))
     sheets.graded("one", {source: [1] * 8})
@@ -288,6 +388,13 @@ def test_the_printed_gain_is_explained_and_ours_stands_below() -> None:
     assert "83 %" in table.notes[1]
     assert "89 %" in table.notes[1]
     assert cells(table, "bm25")["relative gain"] == pytest.approx(0.9)
+
+
+def test_the_printed_gain_is_explained_where_nothing_was_cleaned(sheets) -> None:
+    sheets.system("bm25", G, scores(R))
+    table = named(sheets, "accuracy")["gain"]
+    assert [row[0].value for row in table.rows] == ["printed"]
+    assert "1.74 / 1.96 = 89 %" in table.notes[1]
 
 
 def test_runs_of_one_generator_stand_together_and_others_apart(sheets) -> None:

@@ -11,6 +11,7 @@ from evaluation.tasks import GRADES
 from kit.errors import Refused
 from llm import endpoints
 from llm.models import Call
+from tests.annotate.world import signed_in
 from tests.debate.answering import answering
 from tests.evaluation.rag.room import Place, make_place
 from tests.llm.stub import status
@@ -166,3 +167,34 @@ def test_a_forecast_counts_answers_that_say_something(place) -> None:
         told = forecast(run, endpoint)
     assert told["calls"] == run.answers.filter(is_informed=True).count()
     assert told["input_tokens"] > 100 * told["calls"]
+
+
+def test_a_grader_is_chosen_with_its_sampling_and_its_own_forecast(
+    place, settings, tmp_path
+) -> None:
+    run = place.run()
+    at = {"base_url": "http://gpu.example/v1", "default_model": "llama"}
+    path = tmp_path / "endpoints.json"
+    path.write_text(json.dumps([{"name": "paid", **at}, {"name": "gpu", **at, "free": True}]))
+    settings.ASSAY_ENDPOINTS = str(path)
+    client, base = signed_in(place.room.admin), place.room.url("")
+    api = f"/api{base}rag-runs/{run.pk}/grading/"
+    first = client.get(api).json()
+    assert first["usd"] is None  # no price is known of the first
+    thinking = client.get(f"{api}?endpoint=gpu&reasoning_effort=low").json()
+    assert float(thinking["usd"]) == 0
+    # 4,000 tokens more a call for thoughts of a low effort.
+    assert thinking["output_tokens"] - first["output_tokens"] == 4_000 * first["calls"]
+    page = client.get(f"{base}rag/{run.pk}/").content.decode()
+    assert f'hx-get="{base}rag/{run.pk}/grade/"' in page
+    form = {
+        "endpoint": "gpu", "profile": "strict", "temperature": "0.5", "reasoning_effort": "low",
+        "replicate": "0",
+    }  # fmt: skip
+    told = client.get(f"{base}rag/{run.pk}/grade/", form, headers={"HX-Request": "true"})
+    assert f"{thinking['output_tokens']:,}" in told.content.decode()
+    assert client.post(f"{base}rag/{run.pk}/grade/", form).status_code == 302
+    found = GradeRun.objects.get()
+    assert (found.endpoint, found.config["temperature"], found.config["reasoning_effort"]) == (
+        "gpu", 0.5, "low"
+    )  # fmt: skip

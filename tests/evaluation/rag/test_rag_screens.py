@@ -50,7 +50,7 @@ def test_answer_grade_board_and_cell_tell_one_story(place) -> None:
     assert "Rank shift" in page
     assert "practice model answers and grades by shared words" in page
     sheets = {each["name"]: each for each in client.get(f"/api{base}rag-board/").json()}
-    assert list(sheets) == ["generation", "align", "correlation", "systems", "shift"]
+    assert list(sheets) == ["generation", "align", "correlation", "systems", "shift", "gain"]
     systems = [row[0]["value"] for row in sheets["generation"]["rows"]]
     assert systems == ["no retrieval", "gold evidence", "good", "poor"]
     sent = client.get(f"{base}rag-board/align.csv?outcome=accuracy")
@@ -114,6 +114,7 @@ def test_a_run_is_set_up_forecast_and_graded_on_the_screen(place) -> None:
             posted = client.post(f"/api{base}rag-runs/", given, content_type="application/json")
             assert (posted.status_code, posted.json()["field"]) == (status, field)
         given = {"endpoint": endpoint.name, "profile": "strict", "replicate": "0"}
+        given |= {"temperature": "0"}
         client.post(f"{base}rag/{run.pk}/grade/", given)
         assert not GradeRun.objects.exists()  # its run is not done
     assert client.post(f"{base}rag/{run.pk}/pause/").status_code == 302
@@ -145,7 +146,7 @@ def test_the_whole_way_from_the_shell(place, capsys) -> None:
     assert "# Do answers follow retrieval?" in out
     call_command("rag_align", slug, run=told["run"], outcome="f1", json=True)
     assert [each["name"] for each in json.loads(capsys.readouterr().out)] == [
-        *("generation", "correlation", "systems", "shift"),
+        *("generation", "correlation", "systems", "shift", "gain"),
     ]
     with pytest.raises(CommandError, match="The outcomes are together, grader-"):
         call_command("rag_align", slug, outcome="x")
@@ -159,7 +160,8 @@ def test_a_replicate_is_chosen_on_the_screen_and_in_the_api(place) -> None:
     client, base = signed_in(place.room.admin), place.room.url("")
     with endpoints.practice_if_unconfigured("grader") as endpoint:
         given = {"endpoint": endpoint.name, "profile": "strict"}
-        sent = client.post(f"{base}rag/{run.pk}/grade/", given | {"replicate": "2"})
+        form = given | {"replicate": "2", "temperature": "0"}
+        sent = client.post(f"{base}rag/{run.pk}/grade/", form)
         assert sent.status_code == 302
         asked = given | {"rag_run": run.pk, "replicate": 5}
         posted = client.post(f"/api{base}grade-runs/", asked, content_type="application/json")

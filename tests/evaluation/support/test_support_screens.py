@@ -10,6 +10,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
 from annotate.models import GradingSample
+from corpus.models import Domain, Query
+from evaluation.support.exchange import export_answers
 from evaluation.support.models import Claim, SupportRun, SupportSet
 from evaluation.support.services import unsaved_set
 from evaluation.tasks import SUPPORT
@@ -136,6 +138,29 @@ def test_every_fault_is_named_by_its_line_and_nothing_is_kept(place) -> None:
     assert (api.status_code, api.json()["field"]) == (409, "file")
     assert api.json()["detail"].count("Line") == 2
     assert "holds no answer" in send(place, b"\n\n").content.decode()
+
+
+def test_topics_that_two_domains_have_go_out_and_in_behind_their_domain(place, tmp_path) -> None:
+    query = place.room.query
+    leaves = Domain.objects.create(benchmark=place.room.benchmark, name="rivers", is_ready=True)
+    twin = Query.objects.create(domain=leaves, qid=query.qid, text="Why do rivers bend?")
+    page = send(place, lines(record(query.qid)))
+    assert "is in several domains; choose one, or write its topic as domain/id" in (
+        page.content.decode()
+    )
+    topics = [f"{query.domain.name}/{query.qid}", f"rivers/{query.qid}", "8"]
+    assert send(place, lines(*(record(topic) for topic in topics))).status_code == 302
+    of = SupportSet.objects.get()
+    asked = [query.pk, twin.pk, place.room.other.pk]
+    assert [each.query_id for each in of.answers.order_by("pk")] == asked
+    # What goes out names each topic once, and comes in again as it was.
+    sent = list(export_answers(of, shape="rag25"))
+    assert [each["metadata"]["narrative_id"] for each in sent] == topics
+    file = tmp_path / "answers.jsonl"
+    file.write_bytes(lines(*sent))
+    call_command("import_answers", place.room.benchmark.slug, str(file))
+    again = SupportSet.objects.latest("pk")
+    assert [each.query_id for each in again.answers.order_by("pk")] == asked
 
 
 def test_blank_sentences_are_left_out_and_counted(place, tmp_path) -> None:
