@@ -87,6 +87,12 @@ class Leaderboard:
     domains: Sequence[str]
     lines: Sequence[Line]
 
+    @property
+    def lead(self) -> Sequence[Line]:
+        """The first two; none of fewer than two ranked systems."""
+        ranked = [each for each in self.lines if each.rank]
+        return ranked[:2] if len(ranked) > 1 else ()
+
 
 def leaderboard_of(
     sheet: ScoreSheet, *, metric: str = DEFAULT, view: str = GoldView.REFINED

@@ -394,6 +394,7 @@ def test_leaderboard_page_shows_ranks_moves_and_csv(admin, ranked) -> None:
         r'class="strip" role="img" aria-label="[\d.]+ \([\d.]+ to [\d.]+\), with', page
     )
     assert "bm25 stays 1; dense falls from 1 to 2." in page
+    assert re.search(r"Of 3 systems <b>bm25</b> stands first with [\d.]+, then dense with", page)
     assert "nothing has changed since" in page
     csv = b"".join(admin.get("/b/garden/leaderboard/runs.csv?metric=recall@10").streaming_content)
     assert csv.decode().splitlines()[0].startswith("rank,rank low,rank high,run,recall@10")
