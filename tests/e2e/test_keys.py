@@ -195,7 +195,7 @@ CHANGES = {
         "e Reference answer": "GET {here}answer/",
         "l Checklist": "opens Before you submit",
     },
-    "blind": {},
+    "blind": {"x Give this review up": "asks, POST {here}move/drop/"},
     "review": {
         "q Show the query": "opens Show the query",
         "1 Keep 5": "POST {here}weights/{c1}/ weight=5",
