@@ -157,12 +157,11 @@ def is_whole(item: pytest.Item) -> bool:
 
 
 def may_reach_database(item: pytest.Item) -> bool:
-    """Whether the test, or a process that it starts, may open a database: without a fixture, mark
-    or class for it pytest-django forbids it."""
+    """Whether the test may open the database: without a fixture, mark or class for it pytest-django
+    forbids it. A process that such a test starts has a folder of its own, with SQLite."""
     kind = getattr(item, "cls", None)
     return (
         bool(FIXTURES.intersection(getattr(item, "fixturenames", ())))
         or item.get_closest_marker("django_db") is not None
         or (kind is not None and issubclass(kind, SimpleTestCase))
-        or hasattr(getattr(item, "module", None), "subprocess")
     )
