@@ -307,6 +307,34 @@ def test_failed_run_is_said_with_its_reason_and_its_step_can_begin_again(benchma
         verbs.begin_again(run=chain, actor=None)
 
 
+def test_command_begins_again_sets_a_budget_and_cancels(benchmark, capsys) -> None:
+    older = drive(start(benchmark, 'do = "clean"'))
+    newer = drive(start(benchmark, 'do = "aspects"'))
+    (cleaning,) = older.steps.get().runs()
+    cancel_cleaning(run=cleaning, actor=None)
+    with pytest.raises(CommandError, match="no chain 0 here"):
+        call_command("chain", "garden", chain=0)
+    with pytest.raises(CommandError, match="changed with --resume"):
+        call_command("chain", "garden", "plan.toml", cancel=True)
+    call_command("chain", "garden", set_budget="2.50", stdout=StringIO())
+    newer.refresh_from_db()
+    assert newer.budget_usd == Decimal("2.50")
+    call_command("chain", "garden", set_budget="none", stdout=StringIO())
+    told = run("garden", "--chain", str(older.pk), "--again")
+    assert (told["chain"], told["status"]) == (older.pk, "done")  # it goes on, and has one step
+    assert [each.pk != cleaning.pk for each in older.steps.get().runs()] == [True]
+    told = run("garden", "--cancel")
+    assert (told["chain"], told["status"]) == (newer.pk, "cancelled")
+    newer.refresh_from_db()
+    assert newer.budget_usd is None
+    with pytest.raises(CommandError, match="over already"):
+        call_command("chain", "garden", chain=newer.pk, cancel=True)
+    call_command("chain", "garden", chain=older.pk)
+    assert "Chain is done" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="no chain that is not over"):
+        call_command("chain", "garden", resume=True)
+
+
 def test_step_that_cannot_begin_fails_the_chain_and_goes_on_when_resumed(benchmark) -> None:
     chain = drive(start(benchmark, 'do = "pool"\ndepth = 3'))
     assert chain.status == "failed"
