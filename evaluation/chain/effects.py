@@ -45,7 +45,7 @@ JUDGED: Final = frozenset({COMPLETENESS, ALIGNED})
 ANEW: Final = {"judge": COMPLETENESS, "grade": ALIGNED}
 # Beside the figures: those of each run by its name, and the runs that the figures are means of.
 BY_RUN, RUNS, HAS_MACHINE = "by_run", "runs", "has_machine_gold"
-# Of a step in which people voted: what they cost by the voting plan, apart from what is spent.
+# Of a step in which people worked: what they cost by the voting plan, apart from what is spent.
 PEOPLE, CURRENCY = "people_cost", "people_currency"
 # By the name of a run (an agent, a system that answers) its measures.
 ByRun = dict[str, dict[str, float]]
@@ -248,7 +248,7 @@ def effect_table(steps: Sequence[ChainStep]) -> ReportTable:
     heads = (head for head, _ in columns)
     people = (f"people, {paid}",) if paid else ()
     header = ("after step", "measured on", *heads, "spent", *people, "took", "output")
-    notes = (
+    notes: tuple[str, ...] = (
         "Each row is of the runs that it names: means over them, and changes of those that were "
         "measured before, so that the same runs stand on both sides. Runs that a step adds are a "
         "row of their own. A measure begins where what it needs is there: systems, labels, judged "
@@ -258,6 +258,8 @@ def effect_table(steps: Sequence[ChainStep]) -> ReportTable:
         "before there was any the expert view alone.",
         "A cleaned corpus has other passages: after “clean” all runs are new.",
     )
+    if paid:
+        notes += ("Per dollar of models, and of people where they are paid in USD.",)
     return ReportTable("effects", "What each step did", header, tuple(rows), notes)
 
 
@@ -267,12 +269,18 @@ def _measures(steps: Sequence[ChainStep]) -> list[str]:
     return [name for name in NAMES if has_machine or name not in MACHINE]
 
 
+def dollars(step: ChainStep) -> float:
+    """What models cost, and people where the voting plan pays these in dollars."""
+    has_dollars = step.figures.get(CURRENCY, "").upper() == "USD"
+    return float(step.spent_usd) + (step.figures[PEOPLE] if has_dollars else 0.0)
+
+
 def _columns(name: str, found: Sequence[Effect]) -> Iterator[tuple[str, list[float | None]]]:
     """A measure after each step, its change, and that per dollar; nothing that no step has."""
     values = [each.after.get(name) for each in found]
     changes = [each.changes.get(name) for each in found]
     per_dollar = [
-        change / float(each.step.spent_usd) if change is not None and each.step.spent_usd else None
+        change / paid if change is not None and (paid := dollars(each.step)) > 0 else None
         for change, each in zip(changes, found, strict=True)
     ]
     words = NAMES[name]

@@ -1,12 +1,20 @@
 """Steps of a chain that make labels and aspects: pools, debates, people, what is missing."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
 
 from annotate.assignments.models import HANDED_IN
-from annotate.models import Assignment, CaseStatus, EscalationCase, VotingPlan, WorkState
+from annotate.models import (
+    ActiveSpan,
+    Assignment,
+    CaseStatus,
+    EscalationCase,
+    VotingPlan,
+    WorkState,
+)
 from corpus.models import Query
 from corpus.pools.builds import start_build
 from debate.adoption.services import adopt_run
@@ -133,14 +141,29 @@ def _named(here: Here, settings: Settings) -> Sequence[TrackedRun]:
     return ()
 
 
-def cost_of_people(here: Here) -> dict[str, Any]:
+def cost_of_votes(here: Here) -> dict[str, Any]:
     """What the timed votes on the cases of the latest debate cost by the voting plan, and in which
     currency; nothing where it states no pay."""
     run = DebateRun.objects.filter(pk=here.left.get("debate") or 0).first()
-    plan = VotingPlan.objects.current(here.benchmark)
     if run is None:
         return {}
     *_, seconds = people(run, set(run.debates.values_list("pk", flat=True)))
+    return _paid(here, seconds)
+
+
+def cost_of_experts(here: Here, start: datetime, end: datetime) -> dict[str, Any]:
+    """The same of the time in which experts and reviewers were at work on queries meanwhile."""
+    queries = Query.objects.in_benchmark(here.benchmark).filter(domain__is_ready=True)
+    spans = ActiveSpan.objects.filter(query__in=queries, end__gt=start, start__lt=end)
+    seconds = (
+        (min(end, to) - max(start, at)).total_seconds()
+        for at, to in spans.order_by().values_list("start", "end")
+    )
+    return _paid(here, sum(seconds))
+
+
+def _paid(here: Here, seconds: float) -> dict[str, Any]:
+    plan = VotingPlan.objects.current(here.benchmark)
     paid = paid_to_people(seconds, plan)
     return {} if paid is None else {PEOPLE: paid, CURRENCY: plan.currency}
 

@@ -665,6 +665,26 @@ def test_effects_tell_what_each_step_changed_and_what_a_dollar_bought() -> None:
     assert [row[0].value for row in table.rows][2] == "3. debate"
 
 
+def test_a_dollar_paid_to_people_is_a_dollar() -> None:
+    def paid(usd: float, currency: str) -> dict[str, Any]:
+        return {"people_cost": usd, "people_currency": currency}
+
+    steps = stepped(
+        ("debate", {"nDCG@10": 0.3}, "1"),
+        ("people", {"nDCG@10": 0.5, **paid(4.0, "USD")}, "0"),
+        # Models and people together: 0.1 for 0.5 + 1.5.
+        ("review", {"nDCG@10": 0.6, **paid(1.5, "USD")}, "0.5"),
+        ("aspects", {"nDCG@10": 0.8, **paid(3.0, "EUR")}, "0"),
+        ("people", {"nDCG@10": 0.9, **paid(0.0, "USD")}, "0"),
+    )
+    table = effect_table(steps)
+    place = table.header.index("change of nDCG@10 per dollar")
+    near = pytest.approx
+    assert [row[place].value for row in table.rows] == [None, near(0.05), near(0.05), None, None]
+    assert table.header[-3] == "people, EUR/USD"
+    assert table.notes[-1] == "Per dollar of models, and of people where they are paid in USD."
+
+
 def test_the_same_runs_stand_before_and_after_a_step_and_what_it_adds_beside_them() -> None:
     def of(**runs: float) -> dict[str, Any]:
         return {"by_run": {name: {"nDCG@10": value} for name, value in runs.items()}}
