@@ -15,12 +15,12 @@ from django.utils import timezone
 from corpus.lists import unused_name
 from corpus.models import Benchmark
 from evaluation.background import failures_in_row
-from evaluation.chain.effects import PEOPLE, measured, measured_before, metric_asked
+from evaluation.chain.effects import CALLS, PEOPLE, measured, measured_before, metric_asked
 from evaluation.chain.here import Here
 from evaluation.chain.labelling import cost_of_experts, cost_of_votes
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import PlannedStep, read_plan
-from evaluation.chain.records import SOURCE, origin_of, record_of
+from evaluation.chain.records import SOURCE, calls_of, origin_of, record_of
 from evaluation.chain.source import source
 from evaluation.chain.steps import KINDS, problem_of
 from evaluation.exporters.chain import digest, input_digest
@@ -289,6 +289,8 @@ def _end(chain: Chain, step: ChainStep) -> str:
         sheet = None if has_failed else sheets.latest(here.benchmark, here.ranked)
         figures = measured(sheet, here.left, measured_before(step))
         figures |= _cost_of_people(here, step)
+        if calls := calls_of(step):
+            figures[CALLS] = calls
     with transaction.atomic():
         chain.hold()
         _keep(step, state=StepState.DONE, output_sha256=made, figures=figures)

@@ -211,6 +211,7 @@ def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path)
     # Systems rank from step 2 on; what debates and people found are holes that move the measures.
     assert "nDCG@10" not in figures["clean"]
     assert figures["systems"]["hole@10"] == 0 < figures["people"]["hole@10"]
+    assert figures["debate"]["calls"] > 0  # of the practice model, which costs nothing
     assert figures["judge"]["completeness"] >= 1
     assert 0 <= figures["grade"]["RAGAlign"] <= 1
     benchmark.refresh_from_db()
@@ -826,6 +827,25 @@ def test_the_picture_of_effects_has_the_money_beside_the_measures() -> None:
     assert "spent, of 5.00 $: 1.000" in drawn
     assert "spent" not in str(effect_chart(stepped(("systems", {"nDCG@10": 0.5}, "0"))))
     assert effect_chart(stepped(("clean", {}, "0"))) is None
+
+
+def test_the_picture_has_calls_where_nothing_was_paid_and_people_in_any_case() -> None:
+    def of(calls: int = 0, cost: float | None = None, currency: str = "EUR") -> dict[str, Any]:
+        people = {} if cost is None else {"people_cost": cost, "people_currency": currency}
+        return {"nDCG@10": 0.5, "calls": calls, **people}
+
+    drawn = str(effect_chart(stepped(("debate", of(30), "0"), ("judge", of(10), "0"))))
+    assert "calls, of 40: 0.750" in drawn
+    assert "calls, of 40: 1.000" in drawn
+    # Dollars of both: 1 of models, then 3 of people.
+    drawn = str(effect_chart(stepped(("debate", of(30), "1"), ("people", of(0, 3, "USD"), "0"))))
+    assert "models and people, of 4.00 $: 0.250" in drawn
+    assert "calls" not in drawn
+    drawn = str(effect_chart(stepped(
+        ("debate", of(30), "0"), ("people", of(0, 1.5), "0"), ("review", of(0, 4.5), "0"),
+    )))  # fmt: skip
+    assert "calls, of 30: 1.000" in drawn
+    assert "people, of 6.00 EUR: 0.250" in drawn
 
 
 def test_next_labels_are_of_the_version_that_the_chain_cleaned() -> None:
