@@ -330,7 +330,7 @@ def here_at(step: ChainStep, *, with_own: bool = False) -> Here:
 
 
 def forecast_of(do: str, here: Here, settings: Any) -> dict[str, Any]:
-    """Calls and dollars that a step is likely to take; empty where nobody can say yet."""
+    """What a step is likely to take (FORETOLD); empty where nobody can say yet."""
     try:
         told = KINDS[do].forecast(here, settings)
     except Refused:

@@ -11,6 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 from corpus.management.named import benchmark_named
 from corpus.models import Benchmark
 from evaluation.chain.effects import NAMES, RUNS
+from evaluation.chain.here import work_in_words
 from evaluation.chain.models import Chain, StepState
 from evaluation.chain.plan import DEFAULT, SPECS
 from evaluation.chain.records import record_of
@@ -27,6 +28,7 @@ from evaluation.chain.steps import problem_of
 from kit.errors import Refused
 from kit.management.verbs import VerbCommand
 from kit.runs.models import RunStatus
+from kit.templatetags.figures import duration
 from llm import endpoints
 from llm.ledger.accounts import budget_of
 
@@ -92,9 +94,14 @@ class Command(VerbCommand):
             self.stdout.write(json.dumps([{"do": each.do, **told} for each, told in steps]))
             return
         for number, (each, told) in enumerate(steps, start=1):
-            calls = f"{told['calls']:,.0f} calls" if "calls" in told else "not known yet"
-            usd = f", {float(told['usd']):.4f} USD" if told.get("usd") is not None else ""
-            self.stdout.write(f"{number}. {each.do}: {calls}{usd}")
+            found = [f"{told['calls']:,.0f} calls"] if "calls" in told else []
+            if told.get("usd") is not None:
+                found.append(f"{float(told['usd']):.4f} USD")
+            if told.get("seconds") is not None:
+                found.append(duration(told["seconds"]))
+            if words := work_in_words(told):
+                found.append(f"people: {words}")
+            self.stdout.write(f"{number}. {each.do}: {', '.join(found) or 'not known yet'}")
 
     def _report(self, chain: Chain, *, as_json: bool) -> None:
         chain.refresh_from_db()

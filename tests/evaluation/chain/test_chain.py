@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path
@@ -13,8 +13,10 @@ from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.utils import timezone
 
 from annotate.models import (
+    ActiveSpan,
     Aspect,
     Assignment,
     EscalationCase,
@@ -923,9 +925,83 @@ def test_forecast_says_what_is_known_and_keeps_nothing(benchmark, tmp_path, caps
     # 8 queries without retrieval and from the gold; no system is there yet
     assert out.getvalue().splitlines()[0] == "1. systems: not known yet"
     assert "2. answers: 16 calls" in out.getvalue()
+    plan.write_text('[[step]]\ndo = "holes"\n[[step]]\ndo = "aspects"\nshare = 0.5\n')
+    call_command("chain", "garden", str(plan), "--forecast", stdout=out)
+    # 4 of the 8 queries; no time, because none was timed
+    assert out.getvalue().splitlines()[-2:] == [
+        *("1. holes: not known yet", "2. aspects: people: 4 queries")
+    ]
     assert not Chain.objects.exists()
     with pytest.raises(CommandError, match="no chain that is not over"):
         call_command("chain", "garden", "--resume")
+
+
+def test_a_debate_tells_the_votes_that_it_will_ask_for(benchmark) -> None:
+    version = CorpusVersion.objects.current(benchmark)
+    pool = Pool.objects.create(benchmark=benchmark, name="p", corpus_version_id=version.key)
+    query = Query.objects.in_benchmark(benchmark)[0]
+    PoolEntry.objects.bulk_create(
+        PoolEntry(pool=pool, query=query, passage=each) for each in query.domain.passages.all()[:4]
+    )
+    here = Here(benchmark, None, {"pool": pool.pk})
+    with endpoints.practice_if_unconfigured("agents"):
+        told = KINDS["debate"].forecast(here, {})
+        # 3.5 % of 4 pairs are disputed; three votes each, a minute each.
+        assert told["cases"] == pytest.approx(0.14)
+        assert told["votes"] == pytest.approx(3 * 0.14)
+        assert told["people_seconds"] == pytest.approx(60 * 3 * 0.14)
+        # A trial asks nobody, unless its labels are to count.
+        trial = {"settings": {"trial": True}}
+        assert "votes" not in KINDS["debate"].forecast(here, trial)
+        told = KINDS["debate"].forecast(here, trial | {"adopt": True})
+        assert told["votes"] == pytest.approx(3 * 0.14)
+
+
+def test_people_are_foretold_by_what_is_open_and_left(benchmark, client) -> None:
+    VotingPlan.objects.create(benchmark=benchmark, version=1, seconds_per_item=30)
+    queries = list(Query.objects.in_benchmark(benchmark).order_by("pk"))
+    passages = list(queries[0].domain.passages.exclude(judgments__query=queries[0])[:3])
+    debated = make_run(benchmark)
+    people = [make_member(benchmark, name, "annotator") for name in ("ann", "ben")]
+    for passage, given, status in zip(passages, (0, 2, 2), ("open", "open", "closed"), strict=True):
+        case = EscalationCase.objects.create(
+            query=queries[0], passage=passage, origin=f"debate:{passage.pk}", status=status
+        )
+        make_debate(debated, "escalated", query=queries[0], passage=passage, case=case)
+        for voter in people[:given]:
+            Vote.objects.create(case=case, voter=voter, label=1, elapsed_ms=5_000)
+    here = Here(benchmark, None, {"debate": debated.pk})
+    # Two cases are open, and 3 * 2 - 2 votes are missing; too few were timed to say how long.
+    told = KINDS["people"].forecast(here, {})
+    assert told == {"cases": 2, "votes": 4, "people_seconds": 120.0}
+
+    now = timezone.now()
+    for number, (query, state) in enumerate(zip(queries, ("submitted", "accepted"), strict=False)):
+        Assignment.objects.create(
+            query=query, holder=people[number], state=state, submitted_at=now - timedelta(days=1)
+        )
+        review = Review.objects.create(query=query, reviewer=people[1 - number], status="accepted")
+        for person, seconds in ((people[number], 100 + 200 * number), (review.reviewer, 40)):
+            at = now - timedelta(hours=1 + number)
+            ActiveSpan.objects.create(
+                user=person, query=query, start=at, end=at + timedelta(seconds=seconds)
+            )
+    # 100 s and 300 s for two; 2 of the 4 that are wanted are left.
+    told = KINDS["aspects"].forecast(here, {"share": 0.5})
+    assert told == {"queries": 2, "people_seconds": 2 * 200.0}
+    # Reviewers took 40 s each; 1 of the 8 is accepted.
+    assert KINDS["review"].forecast(here, {}) == {"queries": 7, "people_seconds": 7 * 40.0}
+
+    client.force_login(make_member(benchmark, "boss", "admin"))
+    plan = '[[step]]\ndo = "aspects"\nshare = 0.5'
+    page = client.post("/b/garden/chains/forecast/", {"plan": plan}).content.decode()
+    assert "2 queries, 7 minutes" in page
+    asked = {"path": "/api/b/garden/chains/forecast/", "content_type": "application/json"}
+    (told,) = client.post(**asked, data={"plan": plan}).json()
+    assert (told["queries"], told["people_seconds"], told["votes"]) == (2, 400, None)
+    chain = drive(start(benchmark, 'do = "aspects"\nshare = 0.5'))
+    page = client.get(f"/b/garden/chains/{chain.pk}/").content.decode()
+    assert "2 queries, 7 minutes" in page
 
 
 def test_screens(benchmark, client) -> None:
