@@ -5,9 +5,10 @@ Whether a benchmark is what a printed table was measured on is told by sizes, ne
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
+from math import fsum
 from typing import Final
 
 from annotate.models import Aspect, GoldPassage
@@ -18,6 +19,7 @@ from evaluation.published import ours
 from evaluation.published.ours import TOTAL
 from evaluation.published.services import (
     ComparedRow,
+    Comparison,
     PublishedTable,
     by_name,
     called,
@@ -36,6 +38,7 @@ from evaluation.reproduction.formulas import (
     recompute,
 )
 from evaluation.scores import sheets
+from evaluation.scores.services import GoldView
 
 # Of each printed corpus what its sets are told by: what we count, and where that is printed.
 Printed = tuple[str, str, str]
@@ -53,6 +56,10 @@ CORPORA: Final[Mapping[str, tuple[Printed, ...]]] = {
         ("relevant a query", "dream-sets", "refined gold a query"),
     ),
 }
+# By a table of refined gold the one that prints what each of its sets gained since the original.
+OF_SETS: Final = {"dream-hit10": "dream-hit10-gain", "dream-ndcg10": "dream-ndcg10-change"}
+# The table of gains with those that they lie between.
+GAINS, BEFORE, AFTER = "marcus-gains", "marcus-bright", "marcus-plus"
 Counts = Mapping[str, Mapping[str, float]]
 
 
@@ -236,14 +243,54 @@ def _of_scores(
         return
     runs = _runs_of(table, benchmark, version)
     pairs = [(row, run.name) for row, run in runs.items()]
-    tolerance = table.tolerance
-    for number, row in enumerate(compared(table, sheet, pairs, only=here)):
-        run = runs.get(row.name)
-        if run is None or row.run != run.name:
-            continue
-        kind = Kind.FILES if "import" in run.provenance else Kind.OWN
-        source = f"run {run.name} in {benchmark.name}, {table.profile}"
-        yield from _cells(known, table, number, row, kind, source, tolerance)
+    rows = compared(table, sheet, pairs, only=here)
+    told = [(table, rows)]
+    if table.id in OF_SETS:
+        base = compared(replace(table, view=GoldView.BASE), sheet, pairs, only=here)
+        changes = known[OF_SETS[table.id]]
+        told.append((changes, [_changed(changes, *each) for each in zip(base, rows, strict=True)]))
+    for of, found in told:
+        for number, row in enumerate(found):
+            run = runs.get(row.name)
+            if run is None or row.run != run.name:
+                continue
+            kind = Kind.FILES if "import" in run.provenance else Kind.OWN
+            source = f"run {run.name} in {benchmark.name}, {table.profile}"
+            yield from _cells(known, of, number, row, kind, source, of.tolerance)
+
+
+def _changed(table: PublishedTable, base: ComparedRow, refined: ComparedRow) -> ComparedRow:
+    """What each set of a run gained, beside what a table of the same rows prints of it."""
+    ours = [
+        None if now.ours is None or was.ours is None else now.ours - was.ours
+        for was, now in zip(base.cells, refined.cells, strict=True)
+    ]
+    of = dict(zip((cell.column for cell in refined.cells), ours, strict=True))
+    printed = dict(table.rows)[refined.name]
+    cells = (
+        Comparison(each, value, of[each], table.tolerance)
+        for each, value in zip(table.columns, printed, strict=True)
+    )
+    return ComparedRow(refined.name, refined.run, tuple(cells))
+
+
+def of_gains(known: Tables, best: Mapping[Place, Evidence]) -> Iterator[tuple[Place, Evidence]]:
+    """What runs gained from one corpus to another, of what runs over both give; the less telling of
+    both ways counts. Two printed figures are rounded before they are subtracted."""
+    for number, (name, _) in enumerate(known[GAINS].rows):
+        for column in known[GAINS].columns:
+            places = [(of, number, column) for of in (AFTER, BEFORE)]
+            found = [best[each] for each in places if each in best]
+            if len(found) < 2 or any(each.kind is Kind.FORMULA for each in found):
+                continue
+            assert known[BEFORE].rows[number][0] == known[AFTER].rows[number][0] == name
+            kind = max((each.kind for each in found), key=list(Kind).index)
+            half = half_unit(known, (GAINS, number, column))
+            allowed = max(half, known[GAINS].tolerance) if kind is Kind.OWN else half
+            slack = fsum(half_unit(known, each) for each in places)
+            source = " and ".join(each.source for each in reversed(found))
+            gain = found[0].ours - found[1].ours
+            yield (GAINS, number, column), Evidence(kind, gain, allowed, source, slack)
 
 
 def _runs_of(

@@ -12,7 +12,14 @@ from enum import StrEnum
 from corpus.models import Benchmark
 from evaluation.published import ours
 from evaluation.published.services import CHANGES, MEAN, PublishedTable, tables
-from evaluation.reproduction.evidence import Evidence, Kind, by_formula, of_benchmark, recomputed
+from evaluation.reproduction.evidence import (
+    Evidence,
+    Kind,
+    by_formula,
+    of_benchmark,
+    of_gains,
+    recomputed,
+)
 from evaluation.reproduction.formulas import SINGLE, Place, Tables, decimals
 from kit.lists.report_tables import Cell, ReportTable, text
 
@@ -97,6 +104,7 @@ def figures(readable: Iterable[Readable] = (), given: Tables | None = None) -> l
         for place, found in of_benchmark(known, benchmark, with_experiments):
             if place not in best or _rank(found.kind) < _rank(best[place].kind):
                 best[place] = found
+    best |= of_gains(known, best)
     return list(_figures(known, best))
 
 
