@@ -14,6 +14,9 @@ from typing import Final
 from annotate.models import Aspect, GoldPassage
 from corpus.cleaning.report import passages_by_domain
 from corpus.models import Benchmark, CorpusVersion, Judgment, Passage, RetrievalRun
+from evaluation.agents.board import PRINTED, as_printed
+from evaluation.agents.models import AgentRun
+from evaluation.agents.reading import figures_of
 from evaluation.experiments.services import measure
 from evaluation.published import ours
 from evaluation.published.ours import TOTAL
@@ -39,6 +42,7 @@ from evaluation.reproduction.formulas import (
 )
 from evaluation.scores import sheets
 from evaluation.scores.services import GoldView
+from kit.runs.models import RunStatus
 
 # Of each printed corpus what its sets are told by: what we count, and where that is printed.
 Printed = tuple[str, str, str]
@@ -179,10 +183,10 @@ def by_formula(known: Tables) -> Iterator[tuple[Place, Evidence]]:
 
 
 def of_benchmark(
-    known: Tables, benchmark: Benchmark, with_experiments: bool
+    known: Tables, benchmark: Benchmark, with_machines: bool
 ) -> Iterator[tuple[Place, Evidence]]:
-    """What a benchmark's scores, releases, cleanings and experiments tell; nothing where no domain
-    has the name of a printed set."""
+    """What a benchmark's scores, releases and cleanings tell, and `with_machines` its experiments
+    and agents; nothing where no domain has the name of a printed set."""
     names = list(benchmark.domains.ready().values_list("name", flat=True))
     about = [table for table in known.values() if table.is_about(names)]
     if not about:
@@ -196,8 +200,11 @@ def of_benchmark(
                 if table.compared_with == "release" and not derived:
                     yield from _of_release(known, table, benchmark, here, counts)
     debates = [table for table in known.values() if table.is_of_debates]
-    if with_experiments and _has_all_sets(known, benchmark, names):
+    if with_machines and _has_all_sets(known, known["dream-sets"], benchmark, names):
         yield from _of_experiment(known, debates, benchmark)
+    for kind, name in PRINTED.items() if with_machines else ():
+        if known[name] in about and _has_all_sets(known, known[name], benchmark, names):
+            yield from _of_agents(known, known[name], kind, benchmark)
     yield from _of_cleaning(known, benchmark)
 
 
@@ -340,10 +347,12 @@ def _of_cleaning(known: Tables, benchmark: Benchmark) -> Iterator[tuple[Place, E
                 yield from _cells(known, table, number, row, Kind.OWN, source, table.tolerance)
 
 
-def _has_all_sets(known: Tables, benchmark: Benchmark, names: Sequence[str]) -> bool:
-    """Whether a benchmark is BRIDGE: all its sets in their sizes and no other."""
-    sets = known["dream-sets"]
-    wanted = {plain(name) for name, _ in sets.rows} - {ours.TOTAL}
+def _has_all_sets(
+    known: Tables, sets: PublishedTable, benchmark: Benchmark, names: Sequence[str]
+) -> bool:
+    """Whether a benchmark is the table's corpus: all its sets in their sizes and no other."""
+    printed = sets.sets or [name for name, _ in sets.rows]
+    wanted = {plain(name) for name in printed} - {ours.TOTAL}
     if {plain(name) for name in names} != wanted:
         return False
     version = CorpusVersion.objects.loaded(benchmark)
@@ -360,6 +369,34 @@ def _of_experiment(
         for number, row in enumerate(ours.compare_debates(table, runs)):
             source = f"debate run {row.run} in {benchmark.name}"
             yield from _cells(known, table, number, row, Kind.OWN, source, table.tolerance)
+
+
+def _of_agents(
+    known: Tables, table: PublishedTable, kind: str, benchmark: Benchmark
+) -> Iterator[tuple[Place, Evidence]]:
+    """Of the newest run over all queries that is named as a row, under its newest judge; nothing
+    of the practice model, and of another agent's traces as little."""
+    queries = sum(queries_of(benchmark).values())
+    done = {"status": RunStatus.DONE, "practice": False}
+    named: dict[str, AgentRun] = {}
+    for run in benchmark.agent_runs.filter(**done).exclude(config__has_key="imported"):
+        if (run.rounds is None) == (kind == "adaptive") and not run.is_guest:
+            named.setdefault(plain(run.name), run)
+    for number, (name, values) in enumerate(table.rows):
+        found = named.get(plain(name))
+        judge = found.judge_runs.filter(**done).first() if found else None
+        if found is None or judge is None:
+            continue
+        if found.items.values("query").distinct().order_by().count() < queries:
+            continue
+        cells = zip(
+            table.columns, values, as_printed(kind, figures_of(found, judge), len(values)),
+            strict=True,
+        )  # fmt: skip
+        compared_cells = tuple(Comparison(*each, table.tolerance) for each in cells)
+        row = ComparedRow(name, found.name, compared_cells)
+        source = f"agent run {found.name} in {benchmark.name}, {judge.judge}"
+        yield from _cells(known, table, number, row, Kind.OWN, source, table.tolerance)
 
 
 def _cells(
