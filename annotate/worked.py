@@ -12,7 +12,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.cache import cache
-from django.db.models import F, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
 from annotate.models import (
@@ -109,6 +109,17 @@ def seconds_a_query(person: User, benchmark: Benchmark) -> float | None:
     spans = ActiveSpan.objects.filter(user=person, query__in=submitted)
     queries = spans.order_by().values(of=F("query")).distinct().count()
     return spans.seconds() / queries if queries else None
+
+
+def seconds_a_query_here(benchmark: Benchmark, *, of_reviewers: bool = False) -> float | None:
+    """The mean time at work of everybody on each query that they submitted, or as reviewers
+    accepted; None before the first that was timed."""
+    accepted = Review.objects.filter(status=ReviewStatus.ACCEPTED, reviewer=OuterRef("user"))
+    submitted = Assignment.objects.filter(holder=OuterRef("user")).exclude(submitted_at=None)
+    rows = (accepted if of_reviewers else submitted).filter(query=OuterRef("query"))
+    spans = ActiveSpan.objects.filter(Exists(rows), query__domain__benchmark=benchmark)
+    worked = spans.order_by().values("user", "query").distinct().count()
+    return spans.seconds() / worked if worked else None
 
 
 def progress(done: int, waiting: int, own: QuerySet[Any], at: str = "created_at") -> dict[str, Any]:

@@ -60,17 +60,23 @@ def corrected_sheet(run: DebateRun) -> ReportTable:
 
 
 def corrected_holes(runs: Sequence[DebateRun]) -> ReportTable:
-    """The holes that these runs found, corrected by their audits."""
+    """The holes that these runs found, corrected by their audits; machine labels of support for
+    aspects in a row of their own."""
     audited = [run for run in runs if run.audits.exists()]
-    sizes, found = _read(audited)
-    rows = [_row("are holes", sizes, found, _is_hole)]
+    rows: list[tuple[Cell, ...]] = []
+    for of_aspects, name, value in (
+        (False, "are holes", _is_hole),
+        (True, "support the aspect", _is_relevant),
+    ):
+        sizes, found = _read([run for run in audited if run.pool.of_aspects == of_aspects])
+        rows += _told([_row(name, sizes, found, value)], found)
     notes = (
         f"Over pairs that the models of {len(audited):,} audited "
         f"{'run' if len(audited) == 1 else 'runs'} labelled and people had not judged; "
-        "runs without an audit are left out.",
+        "runs without an audit are left out. Of aspects a pair is a passage and one aspect.",
         _HOW,
     )
-    return ReportTable("holes", "Holes, corrected by audits", _HEADER, _told(rows, found), notes)
+    return ReportTable("holes", "Holes, corrected by audits", _HEADER, tuple(rows), notes)
 
 
 _HOW: Final = (
@@ -96,7 +102,8 @@ def _read(runs: Sequence[DebateRun]) -> tuple[dict[_Kind, int], dict[_Kind, list
         )
         # A pair counts once: as the last of these runs labelled it.
         later = Debate.objects.filter(run__in=used[place:], label__isnull=False)
-        same = {name: OuterRef(name) for name in ("query", "passage")}
+        named = ("query", "passage", *["aspect"] * run.pool.of_aspects)
+        same = {name: OuterRef(name) for name in named}
         pairs = pairs.exclude(Exists(later.filter(**same))) if used[place:] else pairs
         drawn = Q(pk__in=AuditItem.objects.filter(sample__run=run).values("debate"))
         counted = pairs.filter(drawn | is_untouched()).order_by().values_list(*_COLUMNS)

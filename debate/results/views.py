@@ -27,6 +27,7 @@ from debate.loaders import READERS, enter_run, get_debate
 from debate.models import Debate, DebateRun, DebateStatus, RunKind
 from debate.references import Reference, reference_called, references
 from debate.rehearings.services import rehearing_sheet, unheard
+from debate.rehearings.views import RehearForm
 from debate.results.lists import FLAGS, debate_choices, debate_rows, debate_table
 from debate.results.monitor import monitor_context
 from debate.results.report import report
@@ -209,6 +210,7 @@ def run_report(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "audited": audited_name(run),
         "can_bait": run.kind == RunKind.DEBATE and not run.pool.of_aspects,
         "unheard": len(unheard(run)) if run.is_over and run.kind == RunKind.DEBATE else 0,
+        "rehear_form": RehearForm(auto_id="rehear-%s"),
         "audit_form": BlindAuditForm(prefix=""),
         "canary_form": AuditForm(initial={"size": 60, "seed": 1}, auto_id="canary-%s"),
         "references": references(access.benchmark),

@@ -33,7 +33,7 @@ _INTERVALS: Final = (
     f"Intervals: Student's t over queries, 95 %, from {LEAST_QUERIES} queries on; repetitions are "
     "averaged in each query first."
 )
-_PRINTED: Final = {"fixed": "brightpro-fixed", "adaptive": "brightpro-adaptive"}
+PRINTED: Final = {"fixed": "brightpro-fixed", "adaptive": "brightpro-adaptive"}
 
 
 def board_of(
@@ -188,7 +188,7 @@ def _adaptive(found: Sequence[Figures], told: str, gamma: float) -> ReportTable:
 def _printed(kind: str, found: Sequence[Figures]) -> Iterator[ReportTable]:
     """The paper's table, with ours below the retriever of the same name; none beside other tasks
     than the paper's."""
-    table = printed_tables()[_PRINTED[kind]]
+    table = printed_tables()[PRINTED[kind]]
     if not table.is_about(found[0].run.benchmark.domains.values_list("name", flat=True)):
         return
     ours: dict[str, list[Figures]] = {}
@@ -198,7 +198,10 @@ def _printed(kind: str, found: Sequence[Figures]) -> Iterator[ReportTable]:
     for name, values in table.rows:
         rows.append((text(f"{name}, printed"), *(Cell(value, "coefficient") for value in values)))
         rows += [
-            (text(f"ours: {each.run.name}"), *_as_printed(kind, each, len(values)))
+            (
+                text(f"ours: {each.run.name}"),
+                *(Cell(of, "coefficient") for of in as_printed(kind, each, len(values))),
+            )
             for each in ours.get(plain(name), ())
         ]
     notes = ("α-nDCG is printed times 100. The paper's judge gives two points from 1 to 5.",)
@@ -206,16 +209,17 @@ def _printed(kind: str, found: Sequence[Figures]) -> Iterator[ReportTable]:
     yield ReportTable(f"printed-{kind}", title, ("retriever", *table.columns), tuple(rows), notes)
 
 
-def _as_printed(kind: str, each: Figures, width: int) -> list[Cell]:
+def as_printed(kind: str, each: Figures, width: int) -> list[float | None]:
+    """A run's figures in the order of the columns of the printed table."""
     if kind == "adaptive":
-        means = [each.rounds, each.completeness.mean, each.quality.mean, each.aer]
-        return [Cell(found.value, "coefficient") for found in means]
-    cells: list[Cell] = []
+        means = (each.rounds, each.completeness.mean, each.quality.mean, each.aer)
+        return [found.value for found in means]
+    values: list[float | None] = []
     for after in each.by_round:
         alpha = after.alpha.value
-        cells.append(Cell(None if alpha is None else 100 * alpha, "coefficient"))
-        cells += [Cell(s.mean.value, "coefficient") for s in (after.completeness, after.quality)]
-    return [*cells, *[Cell(None)] * width][:width]
+        values.append(None if alpha is None else 100 * alpha)
+        values += [found.mean.value for found in (after.completeness, after.quality)]
+    return [*values, *[None] * width][:width]
 
 
 def _names(each: Figures) -> tuple[Cell, ...]:

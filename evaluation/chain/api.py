@@ -14,6 +14,7 @@ from corpus.models import Role
 from corpus.run_routes import BudgetSerializer, OneRun, RunVerb
 from evaluation.chain import services as verbs
 from evaluation.chain.effects import effect_table
+from evaluation.chain.here import FORETOLD
 from evaluation.chain.models import Chain, ChainStep
 from evaluation.chain.views import RUNS, get_chain
 from kit.api import RUN_FIELDS, ReportTableSerializer, Route
@@ -56,12 +57,20 @@ class NewChainSerializer(ChainPlanSerializer):
 
 
 class PlannedStepSerializer(serializers.Serializer):
-    """A step with what it is likely to take; null where nobody can say before the others."""
+    """A step with what it is likely to take; null where nobody can say before the others.
+
+    `seconds` are those of models, `people_seconds` those of the votes or queries beside them.
+    """
 
     do = serializers.CharField()
     budget_usd = BudgetField()
     calls = serializers.FloatField(allow_null=True)
     usd = serializers.CharField(allow_null=True)
+    seconds = serializers.FloatField(allow_null=True)
+    cases = serializers.FloatField(allow_null=True)
+    votes = serializers.FloatField(allow_null=True)
+    queries = serializers.FloatField(allow_null=True)
+    people_seconds = serializers.FloatField(allow_null=True)
 
 
 class ChainRoutes(ViewSetMixin, Route):
@@ -88,7 +97,7 @@ class ChainRoutes(ViewSetMixin, Route):
         access = enter(self.person(), slug, Role.ADMIN)
         told = verbs.forecast_plan(access.benchmark, self.read(ChainPlanSerializer)["plan"])
         rows = [
-            {"do": step.do, "budget_usd": step.budget_usd, "calls": None, "usd": None} | found
+            {"do": step.do, "budget_usd": step.budget_usd, **dict.fromkeys(FORETOLD), **found}
             for step, found in told
         ]
         return Response(PlannedStepSerializer(rows, many=True).data)

@@ -45,8 +45,10 @@ JUDGED: Final = frozenset({COMPLETENESS, ALIGNED})
 ANEW: Final = {"judge": COMPLETENESS, "grade": ALIGNED}
 # Beside the figures: those of each run by its name, and the runs that the figures are means of.
 BY_RUN, RUNS, HAS_MACHINE = "by_run", "runs", "has_machine_gold"
-# Of a step in which people voted: what they cost by the voting plan, apart from what is spent.
+# Of a step in which people worked: what they cost by the voting plan, apart from what is spent.
 PEOPLE, CURRENCY = "people_cost", "people_currency"
+# How many calls the runs of a step made: what it took where nothing was paid for them.
+CALLS: Final = "calls"
 # By the name of a run (an agent, a system that answers) its measures.
 ByRun = dict[str, dict[str, float]]
 
@@ -248,7 +250,7 @@ def effect_table(steps: Sequence[ChainStep]) -> ReportTable:
     heads = (head for head, _ in columns)
     people = (f"people, {paid}",) if paid else ()
     header = ("after step", "measured on", *heads, "spent", *people, "took", "output")
-    notes = (
+    notes: tuple[str, ...] = (
         "Each row is of the runs that it names: means over them, and changes of those that were "
         "measured before, so that the same runs stand on both sides. Runs that a step adds are a "
         "row of their own. A measure begins where what it needs is there: systems, labels, judged "
@@ -258,6 +260,8 @@ def effect_table(steps: Sequence[ChainStep]) -> ReportTable:
         "before there was any the expert view alone.",
         "A cleaned corpus has other passages: after “clean” all runs are new.",
     )
+    if paid:
+        notes += ("Per dollar of models, and of people where they are paid in USD.",)
     return ReportTable("effects", "What each step did", header, tuple(rows), notes)
 
 
@@ -267,12 +271,18 @@ def _measures(steps: Sequence[ChainStep]) -> list[str]:
     return [name for name in NAMES if has_machine or name not in MACHINE]
 
 
+def dollars(step: ChainStep) -> float:
+    """What models cost, and people where the voting plan pays these in dollars."""
+    has_dollars = step.figures.get(CURRENCY, "").upper() == "USD"
+    return float(step.spent_usd) + (step.figures[PEOPLE] if has_dollars else 0.0)
+
+
 def _columns(name: str, found: Sequence[Effect]) -> Iterator[tuple[str, list[float | None]]]:
     """A measure after each step, its change, and that per dollar; nothing that no step has."""
     values = [each.after.get(name) for each in found]
     changes = [each.changes.get(name) for each in found]
     per_dollar = [
-        change / float(each.step.spent_usd) if change is not None and each.step.spent_usd else None
+        change / paid if change is not None and (paid := dollars(each.step)) > 0 else None
         for change, each in zip(changes, found, strict=True)
     ]
     words = NAMES[name]
@@ -287,12 +297,10 @@ def _columns(name: str, found: Sequence[Effect]) -> Iterator[tuple[str, list[flo
 
 def effect_chart(steps: Sequence[ChainStep]) -> Drawing | None:
     """The measures from step to step of the runs that were there before each, completeness as a
-    share of its best, and what was spent by then as a share of the whole."""
+    share of its best, and what it had cost by then as a share of the whole."""
     done = [each for each in effects(steps) if each.step.state == StepState.DONE and not each.added]
-    spent = list(accumulate(float(each.step.spent_usd) for each in done))
     lines = [(NAMES[name], [_share(name, each) for each in done]) for name in _measures(steps)]
-    if spent and spent[-1]:
-        lines.append((f"spent, of {usd(spent[-1])}", [each / spent[-1] for each in spent]))
+    lines += _costs([each.step for each in done])
     return courses(
         "effects",
         "What each step did",
@@ -300,6 +308,30 @@ def effect_chart(steps: Sequence[ChainStep]) -> Drawing | None:
         lines,
         across="step",
     )
+
+
+def _costs(steps: Sequence[ChainStep]) -> Iterator[tuple[str, list[float | None]]]:
+    """What was paid by the end of each step, of the whole: in dollars, and to people in another
+    currency. Where no dollar was, calls."""
+    paid = [dollars(step) for step in steps]
+    people = {step.figures.get(CURRENCY, "") for step in steps if step.figures.get(PEOPLE)}
+    has_people = any(each.upper() == "USD" for each in people)
+    words = "models and people" if has_people else "spent"
+    if sum(paid):
+        yield f"{words}, of {usd(sum(paid))}", _so_far(paid)
+    else:
+        calls = [float(step.figures.get(CALLS, 0)) for step in steps]
+        if sum(calls):
+            yield f"calls, of {sum(calls):,.0f}", _so_far(calls)
+    for currency in sorted(each for each in people if each.upper() != "USD"):
+        of = [step.figures[PEOPLE] if step.figures.get(CURRENCY) == currency else 0.0
+              for step in steps]  # fmt: skip
+        yield f"people, of {sum(of):,.2f} {currency}", _so_far(of)
+
+
+def _so_far(costs: Sequence[float]) -> list[float | None]:
+    total = sum(costs)
+    return [each / total for each in accumulate(costs)]
 
 
 def _share(name: str, each: Effect) -> float | None:

@@ -11,12 +11,16 @@ from corpus.models import Benchmark, CorpusVersion, Pool, RetrievalRun
 from corpus.versions.services import stored
 from kit.errors import Refused
 from kit.runs.models import TrackedRun
+from kit.templatetags.figures import duration
 from llm import endpoints
 from llm.endpoints import Endpoint
 
 Settings = Mapping[str, Any]
 Lines = Iterable[Sequence[object]]
 _CENT: Final = Decimal("0.01")
+# What a step is likely to take: calls, dollars and seconds of models; of people the cases, votes or
+# queries, and the seconds of these.
+FORETOLD: Final = ("calls", "usd", "seconds", "cases", "votes", "queries", "people_seconds")
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class Kind:
     `begin` starts its runs: none, where it only waits for people. `waits` says what people still
     have to do. `leave` gives what later steps go on with, and may write; it is called once, with
     the runs that are done. `lines`, of which the hash of its output is made, only read, when the
-    step has left what it leaves. `forecast` tells calls and dollars.
+    step has left what it leaves. `forecast` tells what is FORETOLD, as far as that is known.
     """
 
     begin: Callable[[Here, Settings], Sequence[TrackedRun]] = lambda here, settings: ()
@@ -129,3 +133,14 @@ def added(told: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         calls += each["calls"]
         usd.append(each["usd"])
     return {"calls": calls, "usd": None if None in usd else sum(usd, Decimal(0))}
+
+
+def work_in_words(told: Mapping[str, Any]) -> str:
+    """What a forecast asks of people, as "40 votes, 20 minutes"; "" where it says nothing of it."""
+    found = [
+        f"{count:,.0f} {one if round(count) == 1 else many}"
+        for name, one, many in (("votes", "vote", "votes"), ("queries", "query", "queries"))
+        if (count := told.get(name)) is not None
+    ]
+    seconds = told.get("people_seconds")
+    return ", ".join([*found, duration(seconds)] if seconds else found)

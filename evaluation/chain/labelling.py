@@ -1,12 +1,25 @@
 """Steps of a chain that make labels and aspects: pools, debates, people, what is missing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import ceil
 from typing import Any
 
 from django.db.models import QuerySet
 
 from annotate.assignments.models import HANDED_IN
-from annotate.models import Assignment, CaseStatus, EscalationCase, VotingPlan, WorkState
+from annotate.models import (
+    ActiveSpan,
+    Assignment,
+    CaseStatus,
+    EscalationCase,
+    Vote,
+    VotingPlan,
+    WorkState,
+)
+from annotate.voting.majority import QUOTA
+from annotate.worked import seconds_a_query_here, seconds_a_vote_here
 from corpus.models import Query
 from corpus.pools.builds import start_build
 from debate.adoption.services import adopt_run
@@ -77,7 +90,13 @@ def _run_of(preset: str) -> dict[str, Any]:
         if plan is None:
             return {}
         told = forecast_plan(plan)
-        return {name: _likely(told[name]) for name in ("calls", "usd")}
+        work = told["people"]
+        # Of a trial nobody is asked before its labels count.
+        is_asked = settings.get("adopt", False) or not work["after_adoption"]
+        people = {"cases": "cases", "votes": "votes", "people_seconds": "seconds"}
+        return {name: _likely(told[name]) for name in ("calls", "usd", "seconds")} | {
+            name: _likely(work[key]) for name, key in people.items() if is_asked
+        }
 
     return {"begin": begin, "forecast": forecast}
 
@@ -122,6 +141,17 @@ def _people_wait(here: Here, settings: Settings) -> str:
     return f"people, who have {left:,} of {total:,} disputed pairs to decide" if left else ""
 
 
+def _people_left(here: Here, settings: Settings) -> dict[str, Any]:
+    """Of the cases that are open the votes that they lack, and what these take."""
+    if "debate" not in here.left:
+        return {}
+    still = _cases(here).exclude(status=CaseStatus.CLOSED)
+    cases, given = still.count(), Vote.objects.standing().filter(case__in=still).count()
+    votes = max(cases, QUOTA * cases - given)  # who abstains, or differs, makes more necessary
+    pace, _ = seconds_a_vote_here(VotingPlan.objects.current(here.benchmark))
+    return {"cases": cases, "votes": votes, "people_seconds": votes * pace}
+
+
 def _decided(here: Here, runs: Sequence[Any]) -> Lines:
     named = ("query__domain__name", "query__qid", "passage__pid", "aspect__k", "label")
     return _cases(here).order_by(*named, "pk").values_list(*named).iterator()
@@ -133,14 +163,29 @@ def _named(here: Here, settings: Settings) -> Sequence[TrackedRun]:
     return ()
 
 
-def cost_of_people(here: Here) -> dict[str, Any]:
+def cost_of_votes(here: Here) -> dict[str, Any]:
     """What the timed votes on the cases of the latest debate cost by the voting plan, and in which
     currency; nothing where it states no pay."""
     run = DebateRun.objects.filter(pk=here.left.get("debate") or 0).first()
-    plan = VotingPlan.objects.current(here.benchmark)
     if run is None:
         return {}
     *_, seconds = people(run, set(run.debates.values_list("pk", flat=True)))
+    return _paid(here, seconds)
+
+
+def cost_of_experts(here: Here, start: datetime, end: datetime) -> dict[str, Any]:
+    """The same of the time in which experts and reviewers were at work on queries meanwhile."""
+    queries = Query.objects.in_benchmark(here.benchmark).filter(domain__is_ready=True)
+    spans = ActiveSpan.objects.filter(query__in=queries, end__gt=start, start__lt=end)
+    seconds = (
+        (min(end, to) - max(start, at)).total_seconds()
+        for at, to in spans.order_by().values_list("start", "end")
+    )
+    return _paid(here, sum(seconds))
+
+
+def _paid(here: Here, seconds: float) -> dict[str, Any]:
+    plan = VotingPlan.objects.current(here.benchmark)
     paid = paid_to_people(seconds, plan)
     return {} if paid is None else {PEOPLE: paid, CURRENCY: plan.currency}
 
@@ -168,34 +213,50 @@ def _missing(here: Here, runs: Sequence[Any]) -> Lines:
     yield from _pairs(here, runs)
 
 
-def _queries_wait(states: Sequence[str], words: str) -> Callable[[Here, Settings], str]:
-    def waits(here: Here, settings: Settings) -> str:
+@dataclass(frozen=True)
+class _Queries:
+    """Waiting until experts have brought a share of the queries into one of these states."""
+
+    states: Sequence[str]
+    words: str
+    by_reviewers: bool = False
+
+    def _count(self, here: Here, settings: Settings) -> tuple[int, int, float]:
+        """How many are there, of how many, and which share is wanted. Raises Refused."""
         total = Query.objects.in_benchmark(here.benchmark).filter(domain__is_ready=True).count()
         rows = Assignment.objects.in_benchmark(here.benchmark)
-        done = rows.filter(state__in=states).count()
         wanted = settings.get("share", 1.0)
         if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 <= wanted <= 1:
             raise Refused("share is a number from 0 to 1.")
+        return rows.filter(state__in=self.states).count(), total, wanted
+
+    def left(self, here: Here, settings: Settings) -> dict[str, Any]:
+        """Of the forecast: queries, and the time of those so far where any was timed."""
+        done, total, wanted = self._count(here, settings)
+        queries = max(0, ceil(round(wanted * total, 6)) - done)
+        pace = seconds_a_query_here(here.benchmark, of_reviewers=self.by_reviewers)
+        return {"queries": queries, "people_seconds": None if pace is None else queries * pace}
+
+    def wait(self, here: Here, settings: Settings) -> str:
+        """What is waited for, in words."""
+        done, total, wanted = self._count(here, settings)
         if done >= round(wanted * total, 6):  # .28 * 25 is more than 7
             return ""
-        return f"experts: {done:,} of {total:,} queries are {words}, {wanted:.0%} are wanted"
-
-    return waits
+        return f"experts: {done:,} of {total:,} queries are {self.words}, {wanted:.0%} are wanted"
 
 
 def _annotated(here: Here, runs: Sequence[Any]) -> Lines:
     return annotated(here.benchmark)
 
 
+_SUBMITTED = _Queries(HANDED_IN, "submitted")
+_ACCEPTED = _Queries((WorkState.ACCEPTED, WorkState.ANSWERED), "accepted", by_reviewers=True)
 LABELLING = {
     "pool": Kind(_pool, lambda here, settings, runs: _left(runs[0].pool), _pairs),
     "filter": Kind(leave=_filtered, lines=_pairs, **_run_of("filter")),
     "debate": Kind(leave=_debated, lines=_verdicts, **_run_of("")),
-    "people": Kind(lines=_decided, waits=_people_wait),
+    "people": Kind(lines=_decided, waits=_people_wait, forecast=_people_left),
     "holes": Kind(_named, _next, _missing),
-    "aspects": Kind(lines=_annotated, waits=_queries_wait(HANDED_IN, "submitted")),
-    "review": Kind(
-        lines=_annotated,
-        waits=_queries_wait((WorkState.ACCEPTED, WorkState.ANSWERED), "accepted"),
-    ),
+    "aspects": Kind(lines=_annotated, waits=_SUBMITTED.wait, forecast=_SUBMITTED.left),
+    "review": Kind(lines=_annotated, waits=_ACCEPTED.wait, forecast=_ACCEPTED.left),
 }

@@ -38,6 +38,12 @@ def record_of(step: ChainStep) -> dict[str, Any]:
     }
 
 
+def calls_of(step: ChainStep) -> int:
+    """How many calls the runs of a step made, whatever they cost."""
+    runs = (run for each in step.runs() for run in _parts(each))
+    return sum(run.calls.count() for run in runs if isinstance(run, PayingRun))
+
+
 def _seconds(step: ChainStep) -> int | None:
     if step.started_at is None or step.ended_at is None:
         return None

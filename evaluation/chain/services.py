@@ -15,12 +15,12 @@ from django.utils import timezone
 from corpus.lists import unused_name
 from corpus.models import Benchmark
 from evaluation.background import failures_in_row
-from evaluation.chain.effects import PEOPLE, measured, measured_before, metric_asked
+from evaluation.chain.effects import CALLS, PEOPLE, measured, measured_before, metric_asked
 from evaluation.chain.here import Here
-from evaluation.chain.labelling import cost_of_people
+from evaluation.chain.labelling import cost_of_experts, cost_of_votes
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import PlannedStep, read_plan
-from evaluation.chain.records import SOURCE, origin_of, record_of
+from evaluation.chain.records import SOURCE, calls_of, origin_of, record_of
 from evaluation.chain.source import source
 from evaluation.chain.steps import KINDS, problem_of
 from evaluation.exporters.chain import digest, input_digest
@@ -288,8 +288,9 @@ def _end(chain: Chain, step: ChainStep) -> str:
         has_failed = step.sheet is not None and step.sheet.status != RunStatus.DONE
         sheet = None if has_failed else sheets.latest(here.benchmark, here.ranked)
         figures = measured(sheet, here.left, measured_before(step))
-        if step.do == "people":
-            figures |= _cost_of_people(here, step)
+        figures |= _cost_of_people(here, step)
+        if calls := calls_of(step):
+            figures[CALLS] = calls
     with transaction.atomic():
         chain.hold()
         _keep(step, state=StepState.DONE, output_sha256=made, figures=figures)
@@ -297,8 +298,12 @@ def _end(chain: Chain, step: ChainStep) -> str:
 
 
 def _cost_of_people(here: Here, step: ChainStep) -> dict[str, Any]:
-    """Without what steps before it counted of the same debate."""
-    found = cost_of_people(here)
+    """Of votes without what steps before it counted of the same debate."""
+    if step.do in ("aspects", "review") and step.started_at and step.ended_at:
+        return cost_of_experts(here, step.started_at, step.ended_at)
+    if step.do != "people":
+        return {}
+    found = cost_of_votes(here)
     for each in step.chain.steps.filter(number__lt=step.number).order_by("-number"):
         if not found or each.outcome.get("debate"):
             break
@@ -325,7 +330,7 @@ def here_at(step: ChainStep, *, with_own: bool = False) -> Here:
 
 
 def forecast_of(do: str, here: Here, settings: Any) -> dict[str, Any]:
-    """Calls and dollars that a step is likely to take; empty where nobody can say yet."""
+    """What a step is likely to take (FORETOLD); empty where nobody can say yet."""
     try:
         told = KINDS[do].forecast(here, settings)
     except Refused:

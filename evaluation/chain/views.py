@@ -17,6 +17,7 @@ from corpus.models import Role
 from corpus.run_pages import BudgetForm, RunPages, page_of
 from evaluation.chain import services as verbs
 from evaluation.chain.effects import effect_chart, effect_table
+from evaluation.chain.here import FORETOLD, work_in_words
 from evaluation.chain.models import Chain, ChainStep, StepState
 from evaluation.chain.plan import DEFAULT, SPECS
 from kit import htmx
@@ -101,7 +102,12 @@ def _foretold(access: Access, plan: str) -> dict[str, Any]:
     except Refused as refusal:
         return {"fault": refusal.message}
     told = enumerate(steps, start=1)
-    return {"steps": [(number, SPECS[each.do].label, each, of) for number, (each, of) in told]}
+    return {
+        "steps": [
+            (number, SPECS[each.do].label, each, dict.fromkeys(FORETOLD) | of, work_in_words(of))
+            for number, (each, of) in told
+        ]
+    }
 
 
 @require_GET
@@ -177,11 +183,13 @@ def get_chain(access: Access, pk: int) -> Chain:
 
 
 def _shown(steps: list[ChainStep], slug: str) -> Iterator[tuple[Any, ...]]:
-    """Each step, what people call it, its runs with their pages, and where it takes place."""
+    """Each step, what people call it, its runs with their pages, where it takes place, and the
+    work of people that was foretold."""
     for step in steps:
         name, words = PLACES.get(step.do, ("", ""))
         works = [(run, page_of(run)) for run in step.runs()]
-        yield step, SPECS[step.do].label, works, words, name and reverse(name, args=[slug])
+        place = (words, name and reverse(name, args=[slug]))
+        yield step, SPECS[step.do].label, works, *place, work_in_words(step.forecast)
 
 
 RUNS = RunPages(

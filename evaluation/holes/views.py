@@ -91,11 +91,11 @@ def domains_of(sheet: ScoreSheet, view: str = GoldView.REFINED) -> list[dict[str
 
 
 def corrected_of(access: Access) -> list[ReportTable]:
-    """The holes that adopted labels hold, corrected by blind audits; for those alone who may know
-    what was audited, and none where nothing was."""
+    """Holes, and support of aspects, by labels that count, corrected by blind audits; for those
+    alone who may know what was audited, and none where nothing was."""
     if not access.is_admin and (access.is_voter or not access.is_reviewer):
         return []
-    runs = access.benchmark.debate_runs.filter(pool__of_aspects=False)
+    runs = access.benchmark.debate_runs.select_related("pool")
     runs = runs.exclude(kind__in=(RunKind.FILTER, RunKind.HUMAN_ONLY))
     table = corrected_holes([run for run in runs.order_by("pk") if not run.is_provisional])
     return [table] if table.rows else []

@@ -66,9 +66,14 @@ def experiment_of(given: Mapping[str, str], access: Access) -> Experiment | None
     )
 
 
+def reads_experiments(access: Access) -> bool:
+    """Whether this person may read what machines did here."""
+    return not access.is_voter and (access.is_admin or access.is_reviewer)
+
+
 def experiments_for(access: Access) -> list[Experiment]:
     """The experiments that this person may read, the newest first."""
-    if access.is_voter or not (access.is_admin or access.is_reviewer):
+    if not reads_experiments(access):
         return []
     return list(access.benchmark.experiments.order_by("-pk"))
 

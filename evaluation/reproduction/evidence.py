@@ -5,19 +5,24 @@ Whether a benchmark is what a printed table was measured on is told by sizes, ne
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
+from math import fsum
 from typing import Final
 
 from annotate.models import Aspect, GoldPassage
 from corpus.cleaning.report import passages_by_domain
 from corpus.models import Benchmark, CorpusVersion, Judgment, Passage, RetrievalRun
+from evaluation.agents.board import PRINTED, as_printed
+from evaluation.agents.models import AgentRun
+from evaluation.agents.reading import figures_of
 from evaluation.experiments.services import measure
 from evaluation.published import ours
 from evaluation.published.ours import TOTAL
 from evaluation.published.services import (
     ComparedRow,
+    Comparison,
     PublishedTable,
     by_name,
     called,
@@ -36,6 +41,8 @@ from evaluation.reproduction.formulas import (
     recompute,
 )
 from evaluation.scores import sheets
+from evaluation.scores.services import GoldView
+from kit.runs.models import RunStatus
 
 # Of each printed corpus what its sets are told by: what we count, and where that is printed.
 Printed = tuple[str, str, str]
@@ -53,6 +60,10 @@ CORPORA: Final[Mapping[str, tuple[Printed, ...]]] = {
         ("relevant a query", "dream-sets", "refined gold a query"),
     ),
 }
+# By a table of refined gold the one that prints what each of its sets gained since the original.
+OF_SETS: Final = {"dream-hit10": "dream-hit10-gain", "dream-ndcg10": "dream-ndcg10-change"}
+# The table of gains with those that they lie between.
+GAINS, BEFORE, AFTER = "marcus-gains", "marcus-bright", "marcus-plus"
 Counts = Mapping[str, Mapping[str, float]]
 
 
@@ -172,10 +183,10 @@ def by_formula(known: Tables) -> Iterator[tuple[Place, Evidence]]:
 
 
 def of_benchmark(
-    known: Tables, benchmark: Benchmark, with_experiments: bool
+    known: Tables, benchmark: Benchmark, with_machines: bool
 ) -> Iterator[tuple[Place, Evidence]]:
-    """What a benchmark's scores, releases, cleanings and experiments tell; nothing where no domain
-    has the name of a printed set."""
+    """What a benchmark's scores, releases and cleanings tell, and `with_machines` its experiments
+    and agents; nothing where no domain has the name of a printed set."""
     names = list(benchmark.domains.ready().values_list("name", flat=True))
     about = [table for table in known.values() if table.is_about(names)]
     if not about:
@@ -189,8 +200,11 @@ def of_benchmark(
                 if table.compared_with == "release" and not derived:
                     yield from _of_release(known, table, benchmark, here, counts)
     debates = [table for table in known.values() if table.is_of_debates]
-    if with_experiments and _has_all_sets(known, benchmark, names):
+    if with_machines and _has_all_sets(known, known["dream-sets"], benchmark, names):
         yield from _of_experiment(known, debates, benchmark)
+    for kind, name in PRINTED.items() if with_machines else ():
+        if known[name] in about and _has_all_sets(known, known[name], benchmark, names):
+            yield from _of_agents(known, known[name], kind, benchmark)
     yield from _of_cleaning(known, benchmark)
 
 
@@ -236,14 +250,54 @@ def _of_scores(
         return
     runs = _runs_of(table, benchmark, version)
     pairs = [(row, run.name) for row, run in runs.items()]
-    tolerance = table.tolerance
-    for number, row in enumerate(compared(table, sheet, pairs, only=here)):
-        run = runs.get(row.name)
-        if run is None or row.run != run.name:
-            continue
-        kind = Kind.FILES if "import" in run.provenance else Kind.OWN
-        source = f"run {run.name} in {benchmark.name}, {table.profile}"
-        yield from _cells(known, table, number, row, kind, source, tolerance)
+    rows = compared(table, sheet, pairs, only=here)
+    told = [(table, rows)]
+    if table.id in OF_SETS:
+        base = compared(replace(table, view=GoldView.BASE), sheet, pairs, only=here)
+        changes = known[OF_SETS[table.id]]
+        told.append((changes, [_changed(changes, *each) for each in zip(base, rows, strict=True)]))
+    for of, found in told:
+        for number, row in enumerate(found):
+            run = runs.get(row.name)
+            if run is None or row.run != run.name:
+                continue
+            kind = Kind.FILES if "import" in run.provenance else Kind.OWN
+            source = f"run {run.name} in {benchmark.name}, {table.profile}"
+            yield from _cells(known, of, number, row, kind, source, of.tolerance)
+
+
+def _changed(table: PublishedTable, base: ComparedRow, refined: ComparedRow) -> ComparedRow:
+    """What each set of a run gained, beside what a table of the same rows prints of it."""
+    ours = [
+        None if now.ours is None or was.ours is None else now.ours - was.ours
+        for was, now in zip(base.cells, refined.cells, strict=True)
+    ]
+    of = dict(zip((cell.column for cell in refined.cells), ours, strict=True))
+    printed = dict(table.rows)[refined.name]
+    cells = (
+        Comparison(each, value, of[each], table.tolerance)
+        for each, value in zip(table.columns, printed, strict=True)
+    )
+    return ComparedRow(refined.name, refined.run, tuple(cells))
+
+
+def of_gains(known: Tables, best: Mapping[Place, Evidence]) -> Iterator[tuple[Place, Evidence]]:
+    """What runs gained from one corpus to another, of what runs over both give; the less telling of
+    both ways counts. Two printed figures are rounded before they are subtracted."""
+    for number, (name, _) in enumerate(known[GAINS].rows):
+        for column in known[GAINS].columns:
+            places = [(of, number, column) for of in (AFTER, BEFORE)]
+            found = [best[each] for each in places if each in best]
+            if len(found) < 2 or any(each.kind is Kind.FORMULA for each in found):
+                continue
+            assert known[BEFORE].rows[number][0] == known[AFTER].rows[number][0] == name
+            kind = max((each.kind for each in found), key=list(Kind).index)
+            half = half_unit(known, (GAINS, number, column))
+            allowed = max(half, known[GAINS].tolerance) if kind is Kind.OWN else half
+            slack = fsum(half_unit(known, each) for each in places)
+            source = " and ".join(each.source for each in reversed(found))
+            gain = found[0].ours - found[1].ours
+            yield (GAINS, number, column), Evidence(kind, gain, allowed, source, slack)
 
 
 def _runs_of(
@@ -293,10 +347,12 @@ def _of_cleaning(known: Tables, benchmark: Benchmark) -> Iterator[tuple[Place, E
                 yield from _cells(known, table, number, row, Kind.OWN, source, table.tolerance)
 
 
-def _has_all_sets(known: Tables, benchmark: Benchmark, names: Sequence[str]) -> bool:
-    """Whether a benchmark is BRIDGE: all its sets in their sizes and no other."""
-    sets = known["dream-sets"]
-    wanted = {plain(name) for name, _ in sets.rows} - {ours.TOTAL}
+def _has_all_sets(
+    known: Tables, sets: PublishedTable, benchmark: Benchmark, names: Sequence[str]
+) -> bool:
+    """Whether a benchmark is the table's corpus: all its sets in their sizes and no other."""
+    printed = sets.sets or [name for name, _ in sets.rows]
+    wanted = {plain(name) for name in printed} - {ours.TOTAL}
     if {plain(name) for name in names} != wanted:
         return False
     version = CorpusVersion.objects.loaded(benchmark)
@@ -313,6 +369,34 @@ def _of_experiment(
         for number, row in enumerate(ours.compare_debates(table, runs)):
             source = f"debate run {row.run} in {benchmark.name}"
             yield from _cells(known, table, number, row, Kind.OWN, source, table.tolerance)
+
+
+def _of_agents(
+    known: Tables, table: PublishedTable, kind: str, benchmark: Benchmark
+) -> Iterator[tuple[Place, Evidence]]:
+    """Of the newest run over all queries that is named as a row, under its newest judge; nothing
+    of the practice model, and of another agent's traces as little."""
+    queries = sum(queries_of(benchmark).values())
+    done = {"status": RunStatus.DONE, "practice": False}
+    named: dict[str, AgentRun] = {}
+    for run in benchmark.agent_runs.filter(**done).exclude(config__has_key="imported"):
+        if (run.rounds is None) == (kind == "adaptive") and not run.is_guest:
+            named.setdefault(plain(run.name), run)
+    for number, (name, values) in enumerate(table.rows):
+        found = named.get(plain(name))
+        judge = found.judge_runs.filter(**done).first() if found else None
+        if found is None or judge is None:
+            continue
+        if found.items.values("query").distinct().order_by().count() < queries:
+            continue
+        cells = zip(
+            table.columns, values, as_printed(kind, figures_of(found, judge), len(values)),
+            strict=True,
+        )  # fmt: skip
+        compared_cells = tuple(Comparison(*each, table.tolerance) for each in cells)
+        row = ComparedRow(name, found.name, compared_cells)
+        source = f"agent run {found.name} in {benchmark.name}, {judge.judge}"
+        yield from _cells(known, table, number, row, Kind.OWN, source, table.tolerance)
 
 
 def _cells(

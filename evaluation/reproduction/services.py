@@ -12,7 +12,14 @@ from enum import StrEnum
 from corpus.models import Benchmark
 from evaluation.published import ours
 from evaluation.published.services import CHANGES, MEAN, PublishedTable, tables
-from evaluation.reproduction.evidence import Evidence, Kind, by_formula, of_benchmark, recomputed
+from evaluation.reproduction.evidence import (
+    Evidence,
+    Kind,
+    by_formula,
+    of_benchmark,
+    of_gains,
+    recomputed,
+)
 from evaluation.reproduction.formulas import SINGLE, Place, Tables, decimals
 from kit.lists.report_tables import Cell, ReportTable, text
 
@@ -82,7 +89,7 @@ class Figure:
         return self.row if self.column == SINGLE else f"{self.row}, {self.column}"
 
 
-# A benchmark and whether who asks may read its experiments.
+# A benchmark and whether who asks may read what machines did in it: experiments, agents.
 Readable = tuple[Benchmark, bool]
 
 
@@ -93,10 +100,11 @@ def figures(readable: Iterable[Readable] = (), given: Tables | None = None) -> l
     """
     known = tables() if given is None else given
     best = dict(recomputed() if given is None else by_formula(known))
-    for benchmark, with_experiments in sorted(readable, key=lambda each: -each[0].pk):
-        for place, found in of_benchmark(known, benchmark, with_experiments):
+    for benchmark, with_machines in sorted(readable, key=lambda each: -each[0].pk):
+        for place, found in of_benchmark(known, benchmark, with_machines):
             if place not in best or _rank(found.kind) < _rank(best[place].kind):
                 best[place] = found
+    best |= of_gains(known, best)
     return list(_figures(known, best))
 
 

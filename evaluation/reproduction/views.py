@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from corpus.access import Access, enter
 from corpus.models import Benchmark
 from evaluation.published.services import PublishedTable, tables
-from evaluation.published.views import experiments_for
+from evaluation.published.views import reads_experiments
 from evaluation.reproduction import services as reproduction
 from evaluation.reproduction.evidence import Kind
 from evaluation.reproduction.services import Figure, Readable, State
@@ -43,7 +43,7 @@ def readable_by(access: Access) -> list[Readable]:
             other = enter_scored(access.user, slug)
         except (PermissionDenied, NeedsFactor, Http404):
             continue
-        found.append((other.benchmark, bool(experiments_for(other))))
+        found.append((other.benchmark, reads_experiments(other)))
     # What the page is recorded under is the benchmark that it was asked of.
     enter(access.user, access.benchmark.slug)
     return found
@@ -104,7 +104,7 @@ def published_tables(request: HttpRequest, slug: str) -> HttpResponse:
         search=asked["q"],
     )
     names = list(access.benchmark.domains.ready().values_list("name", flat=True))
-    has_debates = bool(experiments_for(access))
+    has_debates = bool(reads_experiments(access))
     groups: dict[bool, list[PublishedTable]] = {True: [], False: []}
     for each in tables().values():
         belongs = has_debates if each.is_of_debates else each.is_about(names)

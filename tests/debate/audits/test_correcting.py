@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from annotate.models import CaseStatus, EscalationCase
+from annotate.models import Aspect, CaseStatus, EscalationCase
 from corpus.models import CorpusVersion, Passage, Pool
 from debate.audits.correcting import corrected_holes, corrected_sheet
 from debate.audits.services import audit_sheet, audited, draw_audit
-from debate.models import AuditItem, Debate, Turn
+from debate.models import AuditItem, Debate, DebateRun, Turn
 from kit.errors import Refused
 from kit.stats.predicted import Stratum, corrected_mean
 from tests.annotate.world import hx, make_world, masked, signed_in
@@ -122,6 +122,37 @@ def test_a_pair_that_two_runs_labelled_is_one_hole(world) -> None:
     # Of the second run as many as are untouched by people; of the first those that it alone has.
     assert raw.value <= 10
     assert whole.value == len({(d.query_id, d.passage_id) for d in counted([first, again])})
+
+
+def test_support_of_aspects_is_a_row_beside_the_holes(world) -> None:
+    of_pairs = run_of(world, 4, 4)
+    decide(audit_of(of_pairs, world, 8), {1: 1})
+    query = make_query(world.benchmark, "asked", "biology")
+    aspects = [Aspect.objects.create(query=query, k=k, content=f"{k}", weight=1) for k in (1, 2)]
+    passages = [make_passage(world.benchmark, f"a{n}", "biology") for n in range(10)]
+    of_aspects, again = (make_run(world.benchmark, status="done", kind="debate") for _ in range(2))
+    pool = make_pool(world.benchmark, (query, passages[0]), name="aspects")
+    Pool.objects.filter(pk=pool.pk).update(of_aspects=True)
+    DebateRun.objects.filter(pk__in=(of_aspects.pk, again.pk)).update(pool=pool)
+    of_aspects, again = DebateRun.objects.filter(pool=pool).order_by("pk")
+    for place, passage in enumerate(passages):
+        pair = {"query": query, "passage": passage, "aspect": aspects[0], "round": 1}
+        make_debate(of_aspects, "agreed", label=int(place < 6), **pair)
+    assert [row[0].value for row in corrected_holes([of_pairs, of_aspects]).rows] == ["are holes"]
+    # Drawn in full; of six that support the aspect people find two wrong: 4 of 10.
+    decide(audit_of(of_aspects, world, 10), {1: 2})
+    # Of another aspect the same passage is another pair: 5 of 11.
+    other = make_passage(world.benchmark, "b", "biology")
+    pair = {"query": query, "aspect": aspects[1], "round": 1}
+    make_debate(again, "agreed", label=1, passage=other, **pair)
+    decide(audit_of(again, world, 1), {})
+    make_debate(again, "agreed", label=1, passage=passages[0], **pair)  # judged by people before
+
+    holes, support = corrected_holes([of_pairs, of_aspects, again]).rows
+    assert [cell.value for cell in holes[:3]] == ["are holes", 8, 4]
+    assert (holes[5].value, holes[6].value) == (pytest.approx(3 / 8), 3)
+    assert [cell.value for cell in support[:5]] == ["support the aspect", 11, 7, 7 / 11, 11]
+    assert (support[5].value, support[6].value) == (pytest.approx(5 / 11), 5)
 
 
 def counted(runs: Any) -> Any:

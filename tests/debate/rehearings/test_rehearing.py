@@ -1,6 +1,7 @@
 """Disputes that people decided, debated again with what they said (docs/protocol.md X07)."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -208,8 +209,11 @@ def test_a_single_vote_is_chosen_to_be_heard(run, benchmark, capsys) -> None:
         assert answer.status_code == 409
     assert not Rehearing.objects.exists()
 
-    answer = admin.post(f"/b/demo/debates/{run.pk}/rehearing/", {"votes": names[1:]})
+    assert 'name="budget_usd"' in page
+    start = f"/b/demo/debates/{run.pk}/rehearing/"
+    answer = admin.post(start, {"votes": names[1:], "budget_usd": "0.25"})
     made = DebateRun.objects.get(reheard_of=run)
+    assert made.budget_usd == Decimal("0.25")
     assert made.claim()
     made = drive(made)
     assert answer.url == f"/b/demo/debates/{made.pk}/"
@@ -235,8 +239,14 @@ def test_page_api_and_command_start_it(run, benchmark, capsys) -> None:
     admin = signed_in(make_member(benchmark, "admin", "admin"))
     page = admin.get(f"/b/demo/debates/{run.pk}/report/").content.decode()
     assert "Let agents hear people" in page
-    answer = admin.post(f"/b/demo/debates/{run.pk}/rehearing/")
+    assert 'name="budget_usd"' in page
+    start = f"/b/demo/debates/{run.pk}/rehearing/"
+    refused = admin.post(start, {"budget_usd": "-1"}, follow=True)
+    assert "greater than or equal to 0" in refused.content.decode()
+    assert not DebateRun.objects.filter(reheard_of=run).exists()
+    answer = admin.post(start, {"budget_usd": ""})  # empty: no limit
     made = DebateRun.objects.get(reheard_of=run)
+    assert made.budget_usd is None
     assert answer.url == f"/b/demo/debates/{made.pk}/"
     call_command("run_debates", benchmark="demo", again=run.pk, json=True)
     second = DebateRun.objects.get(pk=json.loads(capsys.readouterr().out)["run"])

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path
@@ -13,8 +13,10 @@ from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.utils import timezone
 
 from annotate.models import (
+    ActiveSpan,
     Aspect,
     Assignment,
     EscalationCase,
@@ -211,6 +213,7 @@ def test_whole_chain_waits_for_people_and_ends_in_a_release(benchmark, tmp_path)
     # Systems rank from step 2 on; what debates and people found are holes that move the measures.
     assert "nDCG@10" not in figures["clean"]
     assert figures["systems"]["hole@10"] == 0 < figures["people"]["hole@10"]
+    assert figures["debate"]["calls"] > 0  # of the practice model, which costs nothing
     assert figures["judge"]["completeness"] >= 1
     assert 0 <= figures["grade"]["RAGAlign"] <= 1
     benchmark.refresh_from_db()
@@ -305,6 +308,34 @@ def test_failed_run_is_said_with_its_reason_and_its_step_can_begin_again(benchma
     type(again).objects.filter(pk=again.pk).update(status=RunStatus.DONE)
     with pytest.raises(Refused, match="Nothing went wrong"):  # it would be paid for again
         verbs.begin_again(run=chain, actor=None)
+
+
+def test_command_begins_again_sets_a_budget_and_cancels(benchmark, capsys) -> None:
+    older = drive(start(benchmark, 'do = "clean"'))
+    newer = drive(start(benchmark, 'do = "aspects"'))
+    (cleaning,) = older.steps.get().runs()
+    cancel_cleaning(run=cleaning, actor=None)
+    with pytest.raises(CommandError, match="no chain 0 here"):
+        call_command("chain", "garden", chain=0)
+    with pytest.raises(CommandError, match="changed with --resume"):
+        call_command("chain", "garden", "plan.toml", cancel=True)
+    call_command("chain", "garden", set_budget="2.50", stdout=StringIO())
+    newer.refresh_from_db()
+    assert newer.budget_usd == Decimal("2.50")
+    call_command("chain", "garden", set_budget="none", stdout=StringIO())
+    told = run("garden", "--chain", str(older.pk), "--again")
+    assert (told["chain"], told["status"]) == (older.pk, "done")  # it goes on, and has one step
+    assert [each.pk != cleaning.pk for each in older.steps.get().runs()] == [True]
+    told = run("garden", "--cancel")
+    assert (told["chain"], told["status"]) == (newer.pk, "cancelled")
+    newer.refresh_from_db()
+    assert newer.budget_usd is None
+    with pytest.raises(CommandError, match="over already"):
+        call_command("chain", "garden", chain=newer.pk, cancel=True)
+    call_command("chain", "garden", chain=older.pk)
+    assert "Chain is done" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="no chain that is not over"):
+        call_command("chain", "garden", resume=True)
 
 
 def test_step_that_cannot_begin_fails_the_chain_and_goes_on_when_resumed(benchmark) -> None:
@@ -637,6 +668,26 @@ def test_effects_tell_what_each_step_changed_and_what_a_dollar_bought() -> None:
     assert [row[0].value for row in table.rows][2] == "3. debate"
 
 
+def test_a_dollar_paid_to_people_is_a_dollar() -> None:
+    def paid(usd: float, currency: str) -> dict[str, Any]:
+        return {"people_cost": usd, "people_currency": currency}
+
+    steps = stepped(
+        ("debate", {"nDCG@10": 0.3}, "1"),
+        ("people", {"nDCG@10": 0.5, **paid(4.0, "USD")}, "0"),
+        # Models and people together: 0.1 for 0.5 + 1.5.
+        ("review", {"nDCG@10": 0.6, **paid(1.5, "USD")}, "0.5"),
+        ("aspects", {"nDCG@10": 0.8, **paid(3.0, "EUR")}, "0"),
+        ("people", {"nDCG@10": 0.9, **paid(0.0, "USD")}, "0"),
+    )
+    table = effect_table(steps)
+    place = table.header.index("change of nDCG@10 per dollar")
+    near = pytest.approx
+    assert [row[place].value for row in table.rows] == [None, near(0.05), near(0.05), None, None]
+    assert table.header[-3] == "people, EUR/USD"
+    assert table.notes[-1] == "Per dollar of models, and of people where they are paid in USD."
+
+
 def test_the_same_runs_stand_before_and_after_a_step_and_what_it_adds_beside_them() -> None:
     def of(**runs: float) -> dict[str, Any]:
         return {"by_run": {name: {"nDCG@10": value} for name, value in runs.items()}}
@@ -780,6 +831,25 @@ def test_the_picture_of_effects_has_the_money_beside_the_measures() -> None:
     assert effect_chart(stepped(("clean", {}, "0"))) is None
 
 
+def test_the_picture_has_calls_where_nothing_was_paid_and_people_in_any_case() -> None:
+    def of(calls: int = 0, cost: float | None = None, currency: str = "EUR") -> dict[str, Any]:
+        people = {} if cost is None else {"people_cost": cost, "people_currency": currency}
+        return {"nDCG@10": 0.5, "calls": calls, **people}
+
+    drawn = str(effect_chart(stepped(("debate", of(30), "0"), ("judge", of(10), "0"))))
+    assert "calls, of 40: 0.750" in drawn
+    assert "calls, of 40: 1.000" in drawn
+    # Dollars of both: 1 of models, then 3 of people.
+    drawn = str(effect_chart(stepped(("debate", of(30), "1"), ("people", of(0, 3, "USD"), "0"))))
+    assert "models and people, of 4.00 $: 0.250" in drawn
+    assert "calls" not in drawn
+    drawn = str(effect_chart(stepped(
+        ("debate", of(30), "0"), ("people", of(0, 1.5), "0"), ("review", of(0, 4.5), "0"),
+    )))  # fmt: skip
+    assert "calls, of 30: 1.000" in drawn
+    assert "people, of 6.00 EUR: 0.250" in drawn
+
+
 def test_next_labels_are_of_the_version_that_the_chain_cleaned() -> None:
     made = make_benchmark("cleaned")
     query = make_query(made)
@@ -855,9 +925,83 @@ def test_forecast_says_what_is_known_and_keeps_nothing(benchmark, tmp_path, caps
     # 8 queries without retrieval and from the gold; no system is there yet
     assert out.getvalue().splitlines()[0] == "1. systems: not known yet"
     assert "2. answers: 16 calls" in out.getvalue()
+    plan.write_text('[[step]]\ndo = "holes"\n[[step]]\ndo = "aspects"\nshare = 0.5\n')
+    call_command("chain", "garden", str(plan), "--forecast", stdout=out)
+    # 4 of the 8 queries; no time, because none was timed
+    assert out.getvalue().splitlines()[-2:] == [
+        *("1. holes: not known yet", "2. aspects: people: 4 queries")
+    ]
     assert not Chain.objects.exists()
     with pytest.raises(CommandError, match="no chain that is not over"):
         call_command("chain", "garden", "--resume")
+
+
+def test_a_debate_tells_the_votes_that_it_will_ask_for(benchmark) -> None:
+    version = CorpusVersion.objects.current(benchmark)
+    pool = Pool.objects.create(benchmark=benchmark, name="p", corpus_version_id=version.key)
+    query = Query.objects.in_benchmark(benchmark)[0]
+    PoolEntry.objects.bulk_create(
+        PoolEntry(pool=pool, query=query, passage=each) for each in query.domain.passages.all()[:4]
+    )
+    here = Here(benchmark, None, {"pool": pool.pk})
+    with endpoints.practice_if_unconfigured("agents"):
+        told = KINDS["debate"].forecast(here, {})
+        # 3.5 % of 4 pairs are disputed; three votes each, a minute each.
+        assert told["cases"] == pytest.approx(0.14)
+        assert told["votes"] == pytest.approx(3 * 0.14)
+        assert told["people_seconds"] == pytest.approx(60 * 3 * 0.14)
+        # A trial asks nobody, unless its labels are to count.
+        trial = {"settings": {"trial": True}}
+        assert "votes" not in KINDS["debate"].forecast(here, trial)
+        told = KINDS["debate"].forecast(here, trial | {"adopt": True})
+        assert told["votes"] == pytest.approx(3 * 0.14)
+
+
+def test_people_are_foretold_by_what_is_open_and_left(benchmark, client) -> None:
+    VotingPlan.objects.create(benchmark=benchmark, version=1, seconds_per_item=30)
+    queries = list(Query.objects.in_benchmark(benchmark).order_by("pk"))
+    passages = list(queries[0].domain.passages.exclude(judgments__query=queries[0])[:3])
+    debated = make_run(benchmark)
+    people = [make_member(benchmark, name, "annotator") for name in ("ann", "ben")]
+    for passage, given, status in zip(passages, (0, 2, 2), ("open", "open", "closed"), strict=True):
+        case = EscalationCase.objects.create(
+            query=queries[0], passage=passage, origin=f"debate:{passage.pk}", status=status
+        )
+        make_debate(debated, "escalated", query=queries[0], passage=passage, case=case)
+        for voter in people[:given]:
+            Vote.objects.create(case=case, voter=voter, label=1, elapsed_ms=5_000)
+    here = Here(benchmark, None, {"debate": debated.pk})
+    # Two cases are open, and 3 * 2 - 2 votes are missing; too few were timed to say how long.
+    told = KINDS["people"].forecast(here, {})
+    assert told == {"cases": 2, "votes": 4, "people_seconds": 120.0}
+
+    now = timezone.now()
+    for number, (query, state) in enumerate(zip(queries, ("submitted", "accepted"), strict=False)):
+        Assignment.objects.create(
+            query=query, holder=people[number], state=state, submitted_at=now - timedelta(days=1)
+        )
+        review = Review.objects.create(query=query, reviewer=people[1 - number], status="accepted")
+        for person, seconds in ((people[number], 100 + 200 * number), (review.reviewer, 40)):
+            at = now - timedelta(hours=1 + number)
+            ActiveSpan.objects.create(
+                user=person, query=query, start=at, end=at + timedelta(seconds=seconds)
+            )
+    # 100 s and 300 s for two; 2 of the 4 that are wanted are left.
+    told = KINDS["aspects"].forecast(here, {"share": 0.5})
+    assert told == {"queries": 2, "people_seconds": 2 * 200.0}
+    # Reviewers took 40 s each; 1 of the 8 is accepted.
+    assert KINDS["review"].forecast(here, {}) == {"queries": 7, "people_seconds": 7 * 40.0}
+
+    client.force_login(make_member(benchmark, "boss", "admin"))
+    plan = '[[step]]\ndo = "aspects"\nshare = 0.5'
+    page = client.post("/b/garden/chains/forecast/", {"plan": plan}).content.decode()
+    assert "2 queries, 7 minutes" in page
+    asked = {"path": "/api/b/garden/chains/forecast/", "content_type": "application/json"}
+    (told,) = client.post(**asked, data={"plan": plan}).json()
+    assert (told["queries"], told["people_seconds"], told["votes"]) == (2, 400, None)
+    chain = drive(start(benchmark, 'do = "aspects"\nshare = 0.5'))
+    page = client.get(f"/b/garden/chains/{chain.pk}/").content.decode()
+    assert "2 queries, 7 minutes" in page
 
 
 def test_screens(benchmark, client) -> None:

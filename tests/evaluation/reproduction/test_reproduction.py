@@ -12,16 +12,36 @@ from django.urls import reverse
 
 from corpus.benchmarks.services import create_benchmark
 from corpus.judgments.services import record_judgment
-from corpus.models import Benchmark, Judgment, Query, RankedList, RetrievalRun, Source
+from corpus.models import (
+    Benchmark,
+    CorpusVersion,
+    Judgment,
+    Query,
+    RankedList,
+    RetrievalRun,
+    Source,
+)
+from evaluation.agents.models import AgentRun, JudgeRun
+from evaluation.agents.reading import figures_of
 from evaluation.experiments.services import create_experiment
 from evaluation.published.services import PublishedTable, tables
-from evaluation.reproduction.evidence import Kind, recognised
+from evaluation.reproduction.evidence import Kind, counts_of, recognised
 from evaluation.reproduction.services import Figure, State, figures, summary
+from evaluation.scores import sheets
 from tests.corpus.import_files import imported
+from tests.evaluation.agents.room import make_place
+from tests.evaluation.agents.test_agent_screens import judged
 from tests.evaluation.conftest import release_into
 from tests.evaluation.experiments.test_experiments import admin, runs
 from tests.evaluation.leaderboard.test_leaderboard import score
-from tests.factories import make_benchmark, make_gold, make_member, make_passage
+from tests.factories import (
+    make_benchmark,
+    make_gold,
+    make_member,
+    make_passage,
+    make_query,
+    make_ranking,
+)
 
 __all__ = ["admin", "runs"]
 pytestmark = pytest.mark.django_db
@@ -46,11 +66,18 @@ def tampered(name: str, row: str, column: str, value: float) -> dict[str, Publis
     return {**tables(), name: replace(table, rows=tuple(rows))}
 
 
-def biology(*, queries: int = 103, provenance: dict = IMPORTED, lists: int = 19) -> Benchmark:
+def biology(
+    *,
+    queries: int = 103,
+    provenance: dict = IMPORTED,
+    lists: int = 19,
+    slug: str = "bright",
+    text: str | None = None,
+) -> Benchmark:
     """BRIGHT's biology as it comes with gold ids and no texts, and a run named BM25: that many of
     its queries have the gold at rank 1, one at rank 3, the others nowhere."""
-    benchmark = make_benchmark("bright", domains=("biology",))
-    domain, gold = benchmark.domains.get(), make_passage(benchmark, "gold", text=None)
+    benchmark = make_benchmark(slug, domains=("biology",))
+    domain, gold = benchmark.domains.get(), make_passage(benchmark, "gold", text=text)
     Query.objects.bulk_create(Query(domain=domain, qid=str(n), text="Why?") for n in range(queries))
     every = list(domain.queries.order_by("pk"))
     (first,) = make_gold(every[0], gold)
@@ -237,6 +264,100 @@ def resized(name: str, rows: dict[str, list[float | None]]) -> dict[str, Publish
     """The printed tables with one whose sets are of other sizes."""
     small = replace(tables()[name], rows=tuple(rows.items()), sizes={})
     return {**tables(), name: small}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("provenance", [IMPORTED, COMPUTED])
+def test_what_a_run_gained_from_bright_to_bright_plus(provenance) -> None:
+    before = biology()
+    after = biology(slug="plus", text="One chunk is left.", lists=22, provenance=provenance)
+    for each in (before, after):
+        score(each, profile="reference")
+    sizes = tampered("marcus-chunks", "biology", "after", 1)
+    # (22 + .5) / 103 - (19 + .5) / 103 = 2.91 points; 3.8 are printed.
+    for printed, state in ((2.9, State.REPRODUCED), (3.8, State.DIFFERS)):
+        given = sizes | {
+            "marcus-gains": tampered("marcus-gains", "BM25", "biology", printed)["marcus-gains"]
+        }
+        gained = figure(
+            figures([(before, True), (after, True)], given), "marcus-gains", "BM25", "biology"
+        )
+        # The lists over BRIGHT are files, whatever those over BRIGHT+ are.
+        assert (gained.kind, gained.state, gained.found.tolerance) == (Kind.FILES, state, 0.05)
+        assert gained.found.ours == pytest.approx(300 / 103)
+        assert gained.found.source.startswith("run BM25 in Bright")
+    # With one of both the printed figures tell it.
+    assert figure(figures([(before, True)], sizes), "marcus-gains", "BM25", "biology").kind == (
+        Kind.FORMULA
+    )
+
+
+@pytest.mark.slow
+def test_what_a_set_gained_since_the_original_gold() -> None:
+    benchmark = make_benchmark("bridge", domains=("nq",))
+    queries = [make_query(benchmark, f"q{n}", "nq") for n in range(4)]
+    gold = make_passage(benchmark, "gold", text=None)
+    hole = make_passage(benchmark, "hole", text=None)
+    for number, query in enumerate(queries):
+        make_gold(query, gold)
+        make_ranking(query, ["gold", "hole", "x", "x"][number], name="BM25")
+    RetrievalRun.objects.update(provenance=COMPUTED)
+    record_judgment(
+        query=queries[1], passage=hole, label=1, source=Source.DEBATE, provenance={}, actor=None
+    )
+    sheets.carry_out(
+        sheets.request_sheet(
+            benchmark=benchmark, actor=None, claimed=True, metric="hit@10", profile="reference"
+        )
+    )
+    # 5 relevant passages of 4 queries; hits are 1 of 4, with the hole 2 of 4.
+    given = tampered("dream-sets", "NQ", "refined gold a query", 1.25)
+    given["dream-hit10"] = replace(given["dream-hit10"], sizes={})
+    gained = figure(figures([(benchmark, True)], given), "dream-hit10-gain", "BM25", "nq")
+    assert (gained.printed, gained.found.ours, gained.kind) == (0.21, 0.25, Kind.OWN)
+    assert (gained.state, gained.found.tolerance) == (State.DIFFERS, 0.005)
+    other = figure(figures([(benchmark, True)], given), "dream-hit10-gain", "BM25", "msmarco")
+    assert (other.state, other.found) == (State.UNTRIED, None)
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_judged_agents_over_all_sets_count_for_who_may_read_them(settings, tmp_path) -> None:
+    place = make_place(settings, tmp_path)
+    benchmark = place.room.benchmark
+    run = place.run(rounds=1, name="BM25")
+    judge = judged(place, run)
+    for kind in (AgentRun, JudgeRun):
+        kind.objects.update(practice=False)
+    (after,) = figures_of(run, judge).by_round
+    counts = counts_of(benchmark, CorpusVersion.objects.loaded(benchmark))
+    sizes = {
+        name: [*(of[what] for what in ("queries", "aspects", "gold", "passages")), *[None] * 4]
+        for name, of in counts.items()
+    }
+    given = resized("brightpro-card", sizes | {"total": sizes["biology"]})
+    fixed = replace(tables()["brightpro-fixed"], sets=tuple(sizes), sizes={})
+    given["brightpro-fixed"] = fixed
+
+    def found(may_read: bool = True) -> Figure:
+        every = figures([(benchmark, may_read)], given)
+        return figure(every, "brightpro-fixed", "BM25", "completeness, round 1")
+
+    # Printed is 3.15, with .05 to spare.
+    own = found()
+    assert (own.kind, own.found.tolerance) == (Kind.OWN, 0.05)
+    assert own.found.ours == after.completeness.mean.value
+    assert own.state is State.DIFFERS
+    assert own.found.source.startswith("agent run BM25 in ")
+    assert found(may_read=False).state is State.UNTRIED
+    AgentRun.objects.update(name="another")
+    assert "named as the row" in found().why
+    AgentRun.objects.update(name="BM25", practice=True)
+    assert found().state is State.UNTRIED
+    # Of a part of the sets the mean is another.
+    AgentRun.objects.update(practice=False)
+    given["brightpro-fixed"] = replace(fixed, sets=(*sizes, "economics"))
+    assert found().state is State.UNTRIED
 
 
 @pytest.mark.slow
