@@ -1,6 +1,6 @@
 """What judges give systems, query by query, and whether they order them alike."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final, TypeAlias
@@ -49,7 +49,7 @@ class Marks:
     def order(self) -> "Order":
         """Systems by the mean over queries of the first measure."""
         values = next(iter(self.measures.values()))
-        means = {name: _mean(map(_mean, each.values())) for name, each in values.items() if each}
+        means = {name: _mean_of(each.values()) for name, each in values.items() if each}
         own = self.family, self.families, self.scale
         voice = self.voice or (self.judge,)
         return Order(self.judge, means, *own, self.model, voice, self.is_lax)
@@ -310,6 +310,11 @@ def topics_of(benchmark: Benchmark) -> dict[str, int]:
 def _joined(name: str) -> str:
     """A name as one word, as lines of leaderboards need it."""
     return "_".join(name.split())
+
+
+def _mean_of(queries: Collection[Sequence[float]]) -> float:
+    """The mean over queries of what each was given, once as a rule."""
+    return sum(given[0] if len(given) == 1 else _mean(given) for given in queries) / len(queries)
 
 
 def _mean(values: Iterable[float]) -> float:
