@@ -35,8 +35,8 @@ from corpus.models import (
     RetrievalRun,
 )
 from corpus.texts.models import PassageQuerySet
-from corpus.versions.crosswalk import excluded_in
 from corpus.versions.effective import effective_labels
+from corpus.versions.excluded import excluded_in
 from evaluation.content.reading import CHUNK, read_licences, read_requests
 from evaluation.content.reading import read_queries as read_records
 from evaluation.content.view import frozen, view_of
@@ -233,8 +233,8 @@ def _bright(export: Export, domain: Domain) -> None:
 
 def _bright_pro(export: Export, domain: Domain) -> None:
     """JSON lists, with gold, aspects and reference answers as a release lists them: so that
-    `[doc_3]` in an answer is the third of its `gold_ids`, and every gold passage has its aspect; and
-    as there grades and labels of 0 in columns."""
+    `[doc_3]` in an answer is the third of its `gold_ids`, and every gold passage has its aspect;
+    and as there grades and labels of 0 in columns."""
     place, name = export.place, file_name(domain.name)
     view = view_of(domain.benchmark, export.version)
     records = read_records(view, domain)

@@ -122,7 +122,7 @@ def scores_of(
     found: dict[str, dict[str, Scores]] = {}
     for split, domain in shown.splits.items():
         records = read_queries(shown, domain, with_answers=False)
-        gold = gold_in(records, domain, GoldView(view), shown.corpus)
+        gold = gold_in(records, GoldView(view))
         for run in benchmark.retrieval_runs.order_by("name"):
             if lists := lists_of(run, domain):
                 scores = score(lists, gold, metrics, profile)
