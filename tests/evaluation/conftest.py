@@ -157,6 +157,9 @@ def same_when_imported(folder: Path, again: Path) -> None:
             for place in (folder, again)
         )
         assert new == rows
+    licences = [place / "licences.jsonl" for place in (folder, again)]
+    before, after = (file.read_bytes() if file.exists() else b"" for file in licences)
+    assert after == before
     for path in (folder / "beir").rglob("qrels/*.tsv"):
         assert (again / path.relative_to(folder)).read_text() == path.read_text()
 
