@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from annotate.adjudication.services import settle_case
+from annotate.answers.citing import by_ids
+from annotate.answers.evidence import material_of
 from annotate.answers.services import choose_answer, record_model_answer, write_answer
 from annotate.models import Aspect, CaseStatus, EscalationCase, ReferenceAnswer, Vote
 from annotate.review.services import accept_review, score_weights, start_review
@@ -146,6 +148,7 @@ class Made:
     def _answer(self, query: Query, passage: Passage, author: str, cited: str) -> None:
         text = f"Moths roll their backs to light{CITED[cited].format(pid=passage.pid)}."
         if author == "import":
+            text = by_ids(text, material_of(query).evidence.gold)
             Query.objects.filter(pk=query.pk).update(reference_answer=text)
         elif author == "person":
             rows = ReferenceAnswer.objects.standing().filter(query=query, author="person")
