@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from corpus.chunking.markup import is_source
+from corpus.chunking.markup import is_source, without_torn
 from kit.boilerplate import inline_boilerplate, is_boilerplate, without_boilerplate, without_menus
 
 # Plain spaces only: these three run over every character of half a million documents.
@@ -67,7 +67,7 @@ def without_source(text: str, *, is_gold: bool = False) -> str:
         return text
     from corpus.extraction import extract_html  # slow to import, and few texts are pages
 
-    page = extract_html(text)
+    page = extract_html(without_torn(text))
     return page.text if is_gold else page.main or page.text
 
 
