@@ -38,7 +38,10 @@ from tests.worlds import in_a_world
 
 QIDS = ("7", "q-8", "é/9")
 PIDS = ("b-10", "B2", "b_1.txt", "ü4", "5")
-TEXT = "Moths fly at night. They roll their backs to the light.\n\nMain page\nFerns have no seeds."
+TEXT = (
+    "Moths fly at night. They roll their backs to the light.\n\nMain page\nFerns have no seeds. "
+    "They spread by spores, which the wind takes far away from the garden where they grew."
+)
 
 # Three queries of one domain, and one of another whose aspects are imported subtopics.
 pairs = st.tuples(st.sampled_from(range(4)), st.sampled_from(range(5)))
@@ -218,7 +221,16 @@ def built(made: Made, folder: Path, version: str, **options: Any) -> Any:
     return release
 
 
-def check(done: list[tuple[Any, ...]], is_cleaned: bool, folder: Path) -> str:
+# A cleaned version keeps its ids by rules, and renames them where chunks are cut; both carry gold,
+# citations and excluded ids.
+CLEANINGS: dict[str, dict[str, Any]] = {
+    "as loaded": {},
+    "same ids": {"preset": "diver_rules"},
+    "renamed": {"preset": "dchunk", "options": {"long_from": 16, "most": 16}},
+}
+
+
+def check(done: list[tuple[Any, ...]], cleaning: str, folder: Path) -> str:
     """The draft verifies or says what does not; the final release is built if nothing is wrong.
 
     How the final release ended.
@@ -226,7 +238,10 @@ def check(done: list[tuple[Any, ...]], is_cleaned: bool, folder: Path) -> str:
     made = Made()
     for act in done:
         made.do(*act)
-    corpus = clean(made.benchmark, preset="diver_rules").version if is_cleaned else None
+    options = CLEANINGS[cleaning]
+    corpus = clean(made.benchmark, **options).version if options else None
+    if cleaning == "renamed":
+        assert not Passage.objects.with_text().filter(version=corpus, pid__in=PIDS).exists()
     draft = built(made, folder, "0.1.0", corpus=corpus)
     assert draft.status == "done", draft.error
     checks = {fault["check"] for fault in draft.faults}
@@ -263,24 +278,23 @@ REVIEWED = [*SOUND, *BOTH, *SUBTOPICS, *ANSWERED, ("review", (0, 0), True)]
 @pytest.mark.few
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "is_cleaned",
-    [pytest.param(False, marks=pytest.mark.slow), True],
-    ids=["as loaded", "cleaned"],
+    "cleaning",
+    [pytest.param("as loaded", marks=pytest.mark.slow), "same ids", "renamed"],
 )
 @pytest.mark.parametrize(
     "done",
     [SOUND, TURNED, LOST, REVIEWED, EXCLUDED, GOLD_TOO],
     ids=["sound", "turned", "lost", "reviewed", "excluded", "excluded gold"],
 )
-def test_a_benchmark_that_was_worked_on_verifies(done, is_cleaned, tmp_path) -> None:
-    ended = check(done, is_cleaned, tmp_path)
+def test_a_benchmark_that_was_worked_on_verifies(done, cleaning, tmp_path) -> None:
+    ended = check(done, cleaning, tmp_path)
     assert ended == ("failed" if done in (LOST, GOLD_TOO) else "done")
 
 
 @pytest.mark.slow
 @pytest.mark.django_db
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(done=st.lists(acts, max_size=14), is_cleaned=st.booleans())
-@example(done=[], is_cleaned=True)
-def test_any_benchmark_that_can_be_built_verifies(done, is_cleaned, tmp_path_factory) -> None:
-    in_a_world(lambda: check(done, is_cleaned, tmp_path_factory.mktemp("any")))
+@given(done=st.lists(acts, max_size=14), cleaning=st.sampled_from(list(CLEANINGS)))
+@example(done=[], cleaning="same ids")
+def test_any_benchmark_that_can_be_built_verifies(done, cleaning, tmp_path_factory) -> None:
+    in_a_world(lambda: check(done, cleaning, tmp_path_factory.mktemp("any")))
