@@ -171,7 +171,12 @@ def _labels(file: DataFile, gold: Gold, meter: Meter) -> Iterator[Row]:
         yield replace(row, gold="") if isinstance(row, JudgmentRow) else row
     for (domain, qid), left in unnamed.items():
         location = gold[domain, qid][2]
-        yield from (JudgmentRow(domain, qid, pid, 1, location) for pid in sorted(left))
+        for pid in sorted(left):
+            if pid in excluded[domain, qid]:
+                words = f"{pid} is excluded and gold at once."
+                yield Problem(location.at("excluded_ids"), words)
+            else:
+                yield JudgmentRow(domain, qid, pid, 1, location)
 
 
 def _query(

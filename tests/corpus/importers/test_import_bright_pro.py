@@ -260,3 +260,58 @@ def test_a_column_of_shares_holds_weights_of_other_scales_as_floats(tmp_path) ->
     said = [aspect(1, weight=3.0, scale="likert5"), aspect(2, weight=1.0, scale="shares")]
     rows = of_kind(read("bright_pro", bright_pro(tmp_path, aspects=said)), AspectRow)
     assert [(row.weight, row.scale) for row in rows] == [(3, "likert5"), (100, "shares")]
+
+
+BEIR, TREC = "beir/biology/qrels/test.tsv", "qrels/biology.expert.txt"
+
+
+def labelled(root, labels: dict[str, int], *, name: str = BEIR, **fields):
+    """A folder with a release's labels of query 7 beside it."""
+    folder = bright_pro(root, examples=[example(**fields)], aspects=[])
+    (folder / name).parent.mkdir(parents=True)
+    if name == BEIR:
+        lines = [f"7\t{pid}\t{label}" for pid, label in labels.items()]
+        lines.insert(0, "query-id\tcorpus-id\tscore")
+    else:
+        lines = [f"7 0 {pid} {label}" for pid, label in labels.items()]
+    (folder / name).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def labels_of(rows) -> dict[str, int]:
+    assert {row.gold for row in of_kind(rows, JudgmentRow)} == {""}
+    return {row.pid: row.label for row in of_kind(rows, JudgmentRow)}
+
+
+@pytest.mark.parametrize("name", [BEIR, TREC])
+def test_a_release_s_labels_are_read_and_gold_without_one_is_1(tmp_path, name) -> None:
+    folder = labelled(tmp_path, {"a": 3, "z": 0}, name=name, gold_ids=["a", "b"])
+    rows = read("bright_pro", folder)
+    assert faults(rows) == []
+    # b is gold that the file does not name.
+    assert labels_of(rows) == {"a": 3, "z": 0, "b": 1}
+
+
+def test_labels_in_beir_s_form_come_before_those_of_trec(tmp_path) -> None:
+    folder = labelled(tmp_path, {"a": 3}, gold_ids=["a"])
+    (folder / TREC).parent.mkdir()
+    (folder / TREC).write_text("7 0 a 1\n7 0 z 1\n")
+    assert labels_of(read("bright_pro", folder)) == {"a": 3}
+
+
+@pytest.mark.parametrize("name", [BEIR, TREC])
+def test_labels_that_contradict_their_query_are_refused(tmp_path, name) -> None:
+    folder = labelled(
+        tmp_path, {"a": 0, "b": 1, "x": 2, "y": 0}, name=name, gold_ids=["a", "b"],
+        excluded_ids=["x", "y"],
+    )  # fmt: skip
+    refused, both = (each.split(name, 1)[1] for each in faults(read("bright_pro", folder)))
+    assert refused.endswith("a is among the gold ids of the query, and not relevant here.")
+    # What is judged not relevant may be excluded.
+    assert both.endswith("x is excluded and gold at once.")
+
+
+def test_gold_that_the_labels_do_not_name_may_not_be_excluded_either(tmp_path) -> None:
+    folder = labelled(tmp_path, {"a": 1}, gold_ids=["a", "b"], excluded_ids=["b"])
+    (fault,) = faults(read("bright_pro", folder))
+    assert "b is excluded and gold at once." in fault
