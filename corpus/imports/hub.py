@@ -78,8 +78,8 @@ def _fetch_beside(name: str, target: Path) -> None:
     if not Path(name).is_dir():
         from huggingface_hub import snapshot_download  # comes with `datasets`
 
-        options = {"repo_type": "dataset", "allow_patterns": list(BESIDE)}
-        snapshot_download(name, local_dir=target, **options)
+        beside = list(BESIDE)
+        snapshot_download(name, repo_type="dataset", local_dir=target, allow_patterns=beside)
         return
     for found in (each for pattern in BESIDE for each in Path(name).glob(pattern)):
         kept = target / found.relative_to(name)

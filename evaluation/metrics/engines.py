@@ -46,8 +46,8 @@ def of_trec(name: str, case: Case, k: int | None) -> Values:
     qrels, run = case.memo["whole"]
     found = np.zeros(case.size)
     asked = pytrec_eval.RelevanceEvaluator(qrels, {name}, relevance_level=case.relevant_from)
-    for query, values in asked.evaluate(run).items() if run and qrels else ():
-        found[int(query)] = values[name]
+    for qid, values in asked.evaluate(run).items() if run and qrels else ():
+        found[int(qid)] = values[name]
     return case.defined(found, _has_gain(case) if name in _GRADED else case.relevant_count > 0)
 
 
