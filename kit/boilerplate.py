@@ -262,6 +262,7 @@ _CODE: Final = re.compile(
     r"(?: {4}|\t)\s*\S|```|.*[;{}]$|.*\w\(\)|.*\s[=!<>+-]?=\s|\d\d:\d\d:\d\d", re.DOTALL
 )
 _NUMBER: Final = re.compile(r"[\d\s.,:%$€£+/()#–-]*\d[\d\s.,:%$€£+/()#–-]*")
+_LABEL: Final = re.compile(r"\A\w{1,20}: |:\Z")
 _ITEM: Final = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s|[^|]*\|[^|]*\|")
 _SIGN: Final = re.compile(
     r"\b(?:copyright|all rights reserved|cookies?|subscribe|newsletter|sign (?:up|in)|"
@@ -376,7 +377,8 @@ def _is_protected(line: _Line) -> bool:
 def _stays(line: _Line, protected: Collection[str]) -> bool:
     """Whether a line of gold is none of a menu wherever it stands."""
     text = line.text
-    if text.startswith("#") and not line.is_clear:
+    # A heading, or a label with what it labels.
+    if (text.startswith("#") or _LABEL.search(text)) and not line.is_clear:
         return True
     if text[:1].islower() and not (line.is_known or (line.is_clear and line.size == 1)):
         return True

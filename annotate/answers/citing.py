@@ -1,8 +1,9 @@
 """Citations of passages in a reference answer, and what is wrong with them. Pure.
 
 A citation stands in brackets: a passage's id, with or without `doc` before it, or `[doc_3]`, which
-counts the query's gold from 1 as a release lists it (docs/protocol.md 3.1 step 8, 3.2). Brackets
-around other words are no citation.
+counts the query's gold from 1 as a release lists it (docs/protocol.md 3.1 step 8, 3.2). Gold comes
+and goes, so a number is only how one types: what is kept has the id. Brackets around other words
+are no citation.
 """
 
 import re
@@ -149,6 +150,16 @@ def renamed(answer: str, names: Mapping[str, str]) -> str:
         return f"[{names[cited]}]" if cited in names else match[0]
 
     return _BRACKETS.sub(put, answer)
+
+
+def by_ids(answer: str, gold: Sequence[str]) -> str:
+    """The answer with the id in the place of each number in the gold, which changes with it."""
+    meant = {cited: numbered(cited, gold) for cited in brackets(answer)}
+    return renamed(answer, {cited: pid for cited, pid in meant.items() if pid and _fits(pid)})
+
+
+def _fits(pid: str) -> bool:
+    return _BRACKETS.fullmatch(f"[{pid}]") is not None
 
 
 def looks_like_an_id(inside: str) -> bool:

@@ -212,7 +212,6 @@ def answers_in(
 ) -> dict[int, Published]:
     """Published answers of the domain's queries (or `only` that), cited by ids of the version.
 
-    `[doc_3]` counts the query's gold as a release of the loaded texts lists it, and becomes ids.
     What is not inherited stays as it was written, and is listed.
     """
     published = published_answers(domain, only=only, without=without)

@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from annotate.answers.citing import by_ids
 from annotate.answers.comparing import fill_pairs
 from annotate.answers.evidence import check, material_of
 from annotate.answers.rights import (
@@ -52,6 +53,7 @@ def write_answer(
 ) -> ReferenceAnswer:
     """Submit a person's answer, written over version `expected` of it (0: there was none).
 
+    `[doc_3]` becomes the id that it means now: gold comes and goes, what is cited stays.
     `base` is the model's answer that it was begun from, `from_import` says that it was the one
     which came with the query. The same text again changes nothing. It is published where the
     version before was, and where nothing is and every citation is gold. Raises Conflict,
@@ -70,6 +72,7 @@ def write_answer(
         material = material_of(query)
         if material.missing:
             raise Refused(material.missing)
+        text = by_ids(text, material.evidence.gold)
         standing = _standing(query, AnswerAuthor.PERSON)
         if standing is not None and standing.text == text:
             return standing

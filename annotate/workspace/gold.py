@@ -33,6 +33,7 @@ from corpus.judgments.services import (
     withdraw_judgment,
 )
 from corpus.models import Judgment, Passage, Query, Source, Status
+from corpus.versions.excluded import excluded_in
 from kit.errors import Refused
 
 SETTLED: Final = (
@@ -188,8 +189,10 @@ def record_verdict(
 ) -> Judgment:
     """Record the verdict, end the assignment that stood, close the dispute about the pair.
 
-    For a caller that locked the query.
+    For a caller that locked the query. Raises Refused for gold that the query excludes.
     """
+    if label > 0:
+        _check_excluded(query, passage)
     provenance["guideline_version"] = Guideline.objects.current_version(query.domain.benchmark_id)
     verdict = record_judgment(
         query=query,
@@ -208,6 +211,12 @@ def record_verdict(
 def _check(query: Query, passage: Passage) -> None:
     if passage.domain_id != query.domain_id:
         raise Refused("This passage belongs to another domain than the query.")
+
+
+def _check_excluded(query: Query, passage: Passage) -> None:
+    """What rankings leave out cannot be found: as gold it would count as missed by all."""
+    if passage.pid in excluded_in(passage.version, [query]).get(query.pk, ()):
+        raise Refused("This query's rankings leave this passage out, so that it cannot be gold.")
 
 
 def _check_settled(

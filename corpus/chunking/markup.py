@@ -8,6 +8,7 @@ end in a text that has the blocks of a page.
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Final, TypeAlias
@@ -46,11 +47,37 @@ _BLOCK: Final = re.compile(
     r"(?:\s(?=[^<>=]*=)[^<>]*+)?>",
     re.IGNORECASE,
 )
+# Elements that are never closed.
+_VOID: Final = frozenset(
+    [
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "param",
+        "source",
+        "track",
+        "wbr",
+    ]
+)
+# The rest of a tag at an end of a text; it is known by an attribute, as `a > b` has none.
+_TORN_START: Final = re.compile(r"\A[^<>]*+(?<=[\"'])/?>")
+_TORN_END: Final = re.compile(rf"<(?:{_NAMES})\s[^<>=]*+=[^<>]*+\Z", re.IGNORECASE)
 _NOT_LINES: Final = re.compile(r"[^\n]")
 _MIN_BLOCKS: Final = 3
 # A text that is a page's source has so much markup outside of code that it shows.
 _MIN_MARKUP: Final = 0.2
-_SHOWN_CODE: Final = re.compile(r"^```.*?(?:^```|\Z)|^(?: {4}|\t).*?$", re.MULTILINE | re.DOTALL)
+_FENCED: Final = re.compile(r"^```.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL)
+# Code that words are about, or a source whose every line is indented.
+_INDENTED: Final = re.compile(r"^(?: {4}|\t).*?$", re.MULTILINE)
+_SOME_WORDS: Final = 3
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
 def markup(text: str) -> list[Span]:
@@ -107,11 +134,43 @@ def is_page(text: str) -> bool:
 
 
 def is_source(text: str) -> bool:
-    """Whether a text is the source of a page or of a part of it, and not words about one."""
-    if not is_page(text):
+    """Whether a text is the source of a page or of a part of it, and not words about one.
+
+    Three blocks and much markup are; of a passage that was cut out of a source one block, where a
+    tag was torn in two at either end, or where it is one from its first tag to its last.
+    """
+    if _BLOCK.search(text) is None:
         return False
-    words = _SHOWN_CODE.sub("", text)
-    return sum(end - start for start, end in markup(words)) >= _MIN_MARKUP * len(words) > 0
+    if _is_whole(text.strip()):
+        return True
+    words = _FENCED.sub("", text)
+    torn = len(words) - len(words := without_torn(words))
+    if not torn and not is_page(text):
+        return False
+    beside = _INDENTED.sub("", words)
+    if len(_WORD.findall(blanked(beside, markup(beside)))) >= _SOME_WORDS:
+        words = beside
+    # Sources are padded with blanks, which are neither.
+    size = torn + len(" ".join(words.split()))
+    return torn + sum(end - start for start, end in markup(words)) >= _MIN_MARKUP * size > 0
+
+
+def without_torn(text: str) -> str:
+    """The text without the rest of a tag that was cut in two at either end of it."""
+    return _TORN_END.sub("", _TORN_START.sub("", text))
+
+
+def _is_whole(text: str) -> bool:
+    """Whether it begins with a block, ends with a tag, and closes what it opens."""
+    if not text.endswith(">") or _BLOCK.match(text) is None:
+        return False
+    still_open: Counter[str] = Counter()
+    end = 0
+    for match in _MARK.finditer(text):
+        end, name = match.end(), (match["name"] or "").lower()
+        if name and name not in _VOID and not match[0].endswith("/>"):
+            still_open[name] += -1 if match[0][1] == "/" else 1
+    return end == len(text) and not any(still_open.values())
 
 
 def without_markup(text: str, spans: Sequence[Span], start: int, end: int) -> str:

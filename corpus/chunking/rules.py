@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from corpus.chunking.markup import is_source
+from corpus.chunking.markup import is_source, without_torn
 from kit.boilerplate import inline_boilerplate, is_boilerplate, without_boilerplate, without_menus
 
 # Plain spaces only: these three run over every character of half a million documents.
@@ -50,11 +50,7 @@ def clean(text: str, *, is_gold: bool = False) -> str:
     the next, but not behind a hyphen: whether a word was cut there or is written so, no rule can
     tell. Lists, tables, headings and code keep their lines. Cleaning twice changes nothing more.
     """
-    if is_source(text):
-        from corpus.extraction import extract_html  # slow to import, and few texts are pages
-
-        page = extract_html(text)
-        text = page.text if is_gold else page.main or page.text
+    text = without_source(text, is_gold=is_gold)
     if not is_gold:
         text = without_spans(text, inline_boilerplate(text))
     text = _BREAKS.sub("\n", text) if _has_odd_breaks(text) else text
@@ -63,6 +59,16 @@ def clean(text: str, *, is_gold: bool = False) -> str:
     text = _paragraphs((without_boilerplate if is_gold else without_menus)(text).split("\n"))
     text = _MANY_BLANKS.sub("\n\n", text)
     return text.strip("\n").rstrip()
+
+
+def without_source(text: str, *, is_gold: bool = False) -> str:
+    """The main text of a page's source, of gold all that can be seen; any other text as it is."""
+    if not is_source(text):
+        return text
+    from corpus.extraction import extract_html  # slow to import, and few texts are pages
+
+    page = extract_html(without_torn(text))
+    return page.text if is_gold else page.main or page.text
 
 
 def without_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:

@@ -24,7 +24,7 @@ from corpus.models import (
     RunComputation,
 )
 from corpus.texts.tokens import CHARACTERS
-from corpus.versions.crosswalk import excluded_in
+from corpus.versions.excluded import excluded_in
 from corpus.versions.services import stored
 from kit import audit
 from kit.database.bulk import copy_rows

@@ -25,7 +25,7 @@ from corpus.retrieval.analysis import NoWords
 from corpus.retrieval.protocol import Default, Misbehaved, Order, Retriever, Scored, checked
 from corpus.retrieval.toplist import best_of, fuse, plain
 from corpus.texts.tokens import CHARACTERS, cut
-from corpus.versions.crosswalk import excluded_in
+from corpus.versions.excluded import excluded_in
 from kit.errors import Refused
 from kit.runs.models import LostLease
 from kit.runs.turns import Claimant, Turn

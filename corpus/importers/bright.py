@@ -12,7 +12,7 @@ machines tie to an aspect), a release's `beir/{task}/qrels/test.tsv` or `qrels/{
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -70,8 +70,7 @@ _ASPECT_ID = re.compile(r"-(?:a|aspect-)(\d{1,4})$", re.ASCII)
 SHARES = "shares"
 # The highest weight of each scale, and of none.
 _TOP_WEIGHTS = {"likert5": 5, "likert3": 3, "": 5}
-_NUMBERED = re.compile(r"\[\s*(?:doc )?\s*doc_?[0-9]{1,6}\s*\]")
-OTHER_ORDER = "answers that cite [doc_N], with gold that is counted in another order here"
+_NUMBERED = re.compile(r"\[\s*(?:doc )?\s*doc_?([0-9]{1,6})\s*\]")
 NOT_READ = "folders of other query sets, not read"
 
 
@@ -135,16 +134,15 @@ def read_bright_pro(path: Path, meter: Meter) -> Iterator[Row]:
     labels = [each for file in parts["examples"] if (each := _labels_of(path, file.domain))]
     meter.expect([*(file for files in parts.values() for file in files), *labels])
     gold: Gold = {}
-    cited: dict[Key, tuple[str, ...]] = {}
     judged = frozenset(each.domain for each in labels)
     texts = (*_TEXTS, "reference_answer")
-    read = partial(_query, gold=gold, judged=judged, texts=texts, is_pro=True, cited=cited)
+    read = partial(_query, gold=gold, judged=judged, texts=texts, is_pro=True)
     yield from each_record(parts["examples"], meter, read)
     for file in labels:
         yield from _labels(file, gold, meter)
     machine: list[MachineRow] = []
     yield from _machine_gold(parts[MACHINE], machine, meter)
-    yield from _aspects(parts["aspects"], gold, cited, machine, meter)
+    yield from _aspects(parts["aspects"], gold, machine, meter)
     yield from _texts(parts["pages"], parts["documents"], meter)
     yield from each_record(parts["pairs"], meter, _pair)
 
@@ -173,7 +171,12 @@ def _labels(file: DataFile, gold: Gold, meter: Meter) -> Iterator[Row]:
         yield replace(row, gold="") if isinstance(row, JudgmentRow) else row
     for (domain, qid), left in unnamed.items():
         location = gold[domain, qid][2]
-        yield from (JudgmentRow(domain, qid, pid, 1, location) for pid in sorted(left))
+        for pid in sorted(left):
+            if pid in excluded[domain, qid]:
+                words = f"{pid} is excluded and gold at once."
+                yield Problem(location.at("excluded_ids"), words)
+            else:
+                yield JudgmentRow(domain, qid, pid, 1, location)
 
 
 def _query(
@@ -184,12 +187,8 @@ def _query(
     texts: Sequence[str],
     judged: frozenset[str] = frozenset(),
     is_pro: bool = False,
-    cited: dict[Key, tuple[str, ...]] | None = None,
 ) -> Iterator[Row]:
-    """A query with its own gold, unless its domain's is `judged` elsewhere.
-
-    `cited` gets the gold ids of a query whose answer cites them by number, in their order.
-    """
+    """A query with its own gold, unless its domain's is `judged` elsewhere."""
     qid = record.ident("id", limit=QID_LIMIT)
     owner = f"{domain}-{qid}"
     ids, repeats = distinct_ids(record, "gold_ids", owner)
@@ -201,8 +200,8 @@ def _query(
         record.wrong("excluded_ids", f"{each} is excluded and gold at once.")
     values: dict[str, Any] = {"excluded_ids": banned}
     answer = record.data.get("reference_answer")
-    if cited is not None and isinstance(answer, str) and _NUMBERED.search(answer):
-        cited[domain, qid] = ids
+    if is_pro and isinstance(answer, str):
+        record.data["reference_answer"] = _by_ids(answer, ids)
     if is_pro:
         values["community_answers"] = _community(record)
     yield from query(
@@ -217,6 +216,17 @@ def _query(
     )
     yield from [*repeats, *notes]
     yield from (JudgmentRow(domain, qid, pid, 1, location) for pid in own)
+
+
+def _by_ids(answer: str, ids: Sequence[str]) -> str:
+    """`[doc_3]` as the third of the row's own gold ids: gold here comes and goes."""
+
+    def put(match: re.Match[str]) -> str:
+        place = int(match[1])
+        pid = ids[place - 1] if 1 <= place <= len(ids) else "["
+        return match[0] if set(pid) & set("[]") else f"[{pid}]"
+
+    return _NUMBERED.sub(put, answer)
 
 
 def _community(record: Record) -> tuple[dict[str, Any], ...] | None:
@@ -273,16 +283,11 @@ def page_of(pid: str) -> str:
 def _aspects(
     files: Sequence[DataFile],
     gold: Gold,
-    cited: Mapping[Key, tuple[str, ...]],
     machine: Sequence[MachineRow],
     meter: Meter,
 ) -> Iterator[Row]:
     """Aspects by query and number, each with its machine gold; a query that has aspects must
-    satisfy every invariant.
-
-    Answers count the gold aspect by aspect (docs/answers.md): those of `cited` that have it in
-    another order are named.
-    """
+    satisfy every invariant."""
     found: list[AspectRow] = []
     complete = True
     for row in each_record(files, meter, read_aspect):
@@ -310,12 +315,6 @@ def _aspects(
             if not each.scale and isinstance(placed, AspectRow):
                 name = f"{each.domain}-{each.qid}-a{each.k}"
                 yield Oddity(f"weights read on the scale {guess}", name)
-    for key, ids in cited.items():
-        rows = by_query.get(key, [])
-        parts = [row.supporting_docs for row in rows] + [row.subtopic_docs for row in rows]
-        listed = [pid for part in parts for pid in part]
-        if list(ids) != list(dict.fromkeys(listed or sorted(ids))):
-            yield Oddity(OTHER_ORDER, f"{key[0]}-{key[1]}")
 
 
 def guessed_scale(rows: Iterable[AspectRow]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 
+from corpus.importers.files import LICENCES
 from kit.errors import Refused
 
 # Configurations of each format that lies on a hub; the first must be there.
@@ -20,8 +21,9 @@ CONFIGURATIONS = {
     "bright_pro": ("examples", "aspects", "documents", "machine_gold"),
     "bright": ("examples", "documents", "long_documents"),
 }
-# Of a release the labels of every pair, zeros and grades, too: files beside its configurations.
-LABELS = ("beir/*/qrels/test.tsv", "qrels/*.expert.txt")
+# Of a release the labels of every pair, zeros and grades, and its licences, too: files beside its
+# configurations.
+BESIDE = ("beir/*/qrels/test.tsv", "qrels/*.expert.txt", LICENCES)
 
 
 @contextmanager
@@ -59,7 +61,7 @@ def _fetch(name: str, configurations: tuple[str, ...], target: Path, *, cache: P
                 folder.mkdir(parents=True)
                 for split, rows in datasets.load_dataset(name, each, cache_dir=str(cache)).items():
                     rows.to_parquet(str(folder / f"{split}.parquet"))
-        _fetch_labels(name, target)
+        _fetch_beside(name, target)
     except Refused:
         raise
     # The library and what it calls raise errors of some twenty families.
@@ -72,14 +74,14 @@ def _fetch(name: str, configurations: tuple[str, ...], target: Path, *, cache: P
         raise Refused(message, field="hub") from error
 
 
-def _fetch_labels(name: str, target: Path) -> None:
+def _fetch_beside(name: str, target: Path) -> None:
     if not Path(name).is_dir():
         from huggingface_hub import snapshot_download  # comes with `datasets`
 
-        wanted = list(LABELS)
-        snapshot_download(name, repo_type="dataset", allow_patterns=wanted, local_dir=target)
+        beside = list(BESIDE)
+        snapshot_download(name, repo_type="dataset", local_dir=target, allow_patterns=beside)
         return
-    for found in (each for pattern in LABELS for each in Path(name).glob(pattern)):
+    for found in (each for pattern in BESIDE for each in Path(name).glob(pattern)):
         kept = target / found.relative_to(name)
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(found, kept)

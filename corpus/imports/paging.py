@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from django.db import transaction
+from django.db.models import F, Max, Min
 from django.db.models.functions import Right, Substr
 
 from corpus.imports.context import LoadContext, chunks
@@ -18,6 +19,10 @@ from corpus.models import CorpusVersion, Passage
 
 REBUILT: Final = "pages rebuilt from numbered passages, whose texts go on from one to the next"
 NOT_LOADED: Final = "their texts are not loaded"
+# An address alone does not say in which order its passages stand, nor that they are all of it.
+SHARED: Final = (
+    "addresses of several passages without a page, each of which stays a page of its own"
+)
 APART: Final = "numbered passages that stay apart, not one page: {}"
 # How much of a text's beginning and end is looked at, and pieces whose ends are in memory.
 _ENDS: Final = 1_000
@@ -29,7 +34,11 @@ Pages = Mapping[str, list[tuple[int, int]]]
 def note_pages(context: LoadContext, fills: Fills) -> None:
     """Note in the load's own version which numbered passages are no page; count both kinds."""
     version = context.version
-    if version is None or not version.numbers_pages or context.tally.problems:
+    if version is None or context.tally.problems:
+        return
+    for address in _shared_addresses(version):
+        context.tally.odd(SHARED, address)
+    if not version.numbers_pages:
         return
     filled = {pk: row.text for pk, row, _ in fills.values()}
     apart = []
@@ -41,6 +50,18 @@ def note_pages(context: LoadContext, fills: Fills) -> None:
             context.hold()
             version.recipe["apart"] = sorted(apart)
             version.save(update_fields=["recipe"])
+
+
+def _shared_addresses(version: CorpusVersion) -> Iterator[str]:
+    """Addresses that several passages of this load have, which belong to no given page and are no
+    numbered pieces of one."""
+    rows = Passage.objects.filter(version=version, document=None).exclude(source_url="")
+    groups = rows.order_by().values("domain_id", "source_url")
+    found = groups.annotate(first=Min("pid"), last=Max("pid")).exclude(first=F("last"))
+    for each in found.order_by("source_url").iterator(chunk_size=_AT_ONCE):
+        pages = {page_of(each[name])[0] for name in ("first", "last")}
+        if len(pages) > 1 or not version.numbers_pages:
+            yield each["source_url"]
 
 
 def _numbered(version: CorpusVersion) -> Iterator[Pages]:

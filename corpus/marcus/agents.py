@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from corpus.chunking.rules import clean
+from corpus.chunking.rules import clean, without_source
 from corpus.marcus.asking import Ask, read_reply, request, says_nothing
 from corpus.marcus.checking import Decided, Notes, check_gold
 from corpus.marcus.inheritance import Overlap, holdings
@@ -74,8 +74,14 @@ async def work_on(
 
 
 def uncleaned(page_id: str, page: Page) -> list[Chunk]:
-    """The page cleaned by rules alone, one chunk a part: where no agent would answer."""
-    texts = [part.text if part.is_gold else clean(part.text) for part in page.parts]
+    """The page cleaned by rules alone, one chunk a part: where no agent would answer.
+
+    Gold stays letter by letter, of a page's source all that can be seen.
+    """
+    texts = [
+        without_source(part.text, is_gold=True) if part.is_gold else clean(part.text)
+        for part in page.parts
+    ]
     cuts = [Cut([text] if text.strip() else [], {}) for text in texts]
     return _chunks_of_page(page_id, page, cuts, Notes())
 
@@ -170,8 +176,10 @@ class _Worker:
         return None if held else JOIN.join(text for text in texts if text.strip())
 
     async def _fast(self, part: Part, number: int) -> str:
+        """Of a page's source its main text is sent: an extractor finds it better than any agent,
+        and every tag would be paid."""
         assert not part.is_gold, "FastClean drops what it likes: never on gold"
-        pieces = windows(part.text, self.settings.window)
+        pieces = windows(without_source(part.text), self.settings.window)
         replies = await asyncio.gather(
             *(self._try(FAST_CLEAN, each, f"p{number}w{n}") for n, each in enumerate(pieces))
         )

@@ -27,8 +27,8 @@ from corpus.models import (
 )
 from corpus.pooling import PoolCounts, Ranking, SystemCounts, SystemRank, duplicates, top, union
 from corpus.texts.search import best_passages
-from corpus.versions.crosswalk import excluded_in
 from corpus.versions.effective import effective_labels
+from corpus.versions.excluded import excluded_in
 from corpus.versions.services import stored
 from kit import audit
 from kit.database.bulk import copy_rows

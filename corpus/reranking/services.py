@@ -22,8 +22,8 @@ from corpus.reranking.models import RerankItem, RerankMethod, RerankRun, RerankS
 from corpus.reranking.probing import first_asked
 from corpus.reranking.rules import FUSIONS, LOGARITHM, PARSERS, by_place
 from corpus.retrieval.toplist import scaled
-from corpus.versions.crosswalk import excluded_in
 from corpus.versions.effective import effective_labels
+from corpus.versions.excluded import excluded_in
 from corpus.versions.services import stored
 from kit.errors import Refused
 from kit.runs.models import RunStatus

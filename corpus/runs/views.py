@@ -14,8 +14,8 @@ from corpus.judgments.shown import shown_labels
 from corpus.lists import domain_choices, made_for, made_for_choices
 from corpus.models import CorpusVersion, Judgment, Passage, Query, RankedList, RetrievalRun
 from corpus.texts.finding import query_matches
-from corpus.versions.crosswalk import excluded_in
 from corpus.versions.effective import effective_labels
+from corpus.versions.excluded import excluded_in
 from corpus.versions.services import stored
 from kit import htmx
 from kit.lists.tables import PAGE_SIZE, Column, Filter, ListPage, Table, page_of

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 
-from corpus.models import CorpusVersion, Crosswalk, Passage, Query
+from corpus.models import CorpusVersion, Crosswalk, Passage
 
 CHUNK = 500
 # In `extra` of a passage that a cleaning made: it also holds text of its page that no older passage
@@ -104,34 +104,3 @@ def kept_of(version: CorpusVersion) -> set[int] | None:
         kept = {old for old, new in pairs if kept is None or new in kept}
         at = at.parent
     return kept
-
-
-def excluded_in(version: CorpusVersion, queries: Collection[Query]) -> dict[int, set[str]]:
-    """The ids that each query's ranking leaves out, as they are in the version.
-
-    docs/protocol.md 4.5. In a derived version those of the passages that inherit from an excluded
-    one; what an id names that no passage has stays as it is.
-    """
-    asked = {query.pk: set(query.excluded_ids) for query in queries if query.excluded_ids}
-    if not asked or not version.is_derived:
-        return asked
-    domains = {query.pk: query.domain_id for query in queries}
-    rows = Passage.objects.in_version(version.root).filter(
-        domain_id__in=set(domains.values()), pid__in=set().union(*asked.values())
-    )
-    known = {
-        (domain, pid): pk
-        for pk, domain, pid in rows.order_by().values_list("pk", "domain_id", "pid")
-    }
-    reached = targets(version, set(known.values()))
-    after = {pk for pks in reached.values() for pk in pks}
-    names = dict(Passage.objects.filter(pk__in=after).order_by().values_list("pk", "pid"))
-    found: dict[int, set[str]] = {}
-    for query, pids in asked.items():
-        keys = {pid: known.get((domains[query], pid)) for pid in pids}
-        found[query] = {
-            name
-            for pid, key in keys.items()
-            for name in ([pid] if key is None else [names[each] for each in reached[key]])
-        }
-    return found

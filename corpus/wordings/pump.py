@@ -23,7 +23,7 @@ from corpus.models import (
     RankedList,
 )
 from corpus.runs.writing import Listed, failed_first, write_run
-from corpus.versions.crosswalk import excluded_in
+from corpus.versions.excluded import excluded_in
 from corpus.versions.services import stored
 from corpus.wordings import asking
 from corpus.wordings.services import names_taken, settings_of

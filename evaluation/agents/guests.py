@@ -19,7 +19,7 @@ from django.utils import timezone
 from corpus.benchmarks.archive import refuse_archived
 from corpus.computing.searching import Payer, Searcher
 from corpus.models import Benchmark, Query, RetrievalRun
-from corpus.versions.crosswalk import excluded_in
+from corpus.versions.excluded import excluded_in
 from corpus.versions.services import stored
 from evaluation.agents.models import AgentItem, AgentRun, AgentState
 from evaluation.agents.protocol.asking import citations, read_answer

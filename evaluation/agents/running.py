@@ -9,7 +9,7 @@ from typing import Any
 
 from corpus.computing.searching import Payer, Searcher
 from corpus.models import Domain
-from corpus.versions.crosswalk import excluded_in
+from corpus.versions.excluded import excluded_in
 from corpus.versions.services import stored
 from evaluation.agents.models import AgentItem, AgentRun, AgentState
 from evaluation.agents.protocol.asking import Task

@@ -21,7 +21,7 @@ from corpus.judgments.models import Source
 from corpus.judgments.shown import shown_labels
 from corpus.models import Domain, Judgment, Licence, RankedList, RetrievalRun, Status
 from corpus.texts.models import PassageQuerySet
-from corpus.versions.crosswalk import excluded_in
+from corpus.versions.excluded import excluded_in
 from evaluation.content import inherited_rows, inherited_view
 from evaluation.content.unconfirmed import NOTHING, Unconfirmed, unconfirmed
 from evaluation.content.view import View
@@ -88,7 +88,10 @@ def read_queries(
     columns = ("pk", "qid", "text", "answers", "excluded_ids")
     # Ids of a derived version are those of the passages that take over the excluded ones.
     renamed = (
-        {pk: sorted(pids) for pk, pids in excluded_in(view.corpus, queries).items()}
+        {
+            pk: sorted(pids)
+            for pk, pids in excluded_in(view.corpus, queries, without=view.left_out.labels).items()
+        }
         if view.corpus is not None and view.is_derived
         else {}
     )

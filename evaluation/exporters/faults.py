@@ -89,6 +89,7 @@ def find_faults(split: str, queries: Sequence[QueryRecord]) -> list[Fault]:
             lambda q: sorted(set(q.supporting) - {each.passage for each in q.labels})
         ),
         "two_aspects": at_passages(_of_two_aspects),
+        "excluded_gold": at_passages(lambda q: sorted(gold[q.pk].intersection(q.excluded))),
         "foreign_citations": at_passages(partial(_foreign_citations, known=_known(queries))),
         "uncarried_citations": at_passages(lambda q: q.lost_citations),
         "aspects_without_passages": [

@@ -1,13 +1,13 @@
 """Licences of a release: rows that an import reads, and in words for LICENCE.md and Croissant."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from corpus.importers.files import LICENCES
 from corpus.importers.licences import FIELDS
-from corpus.importers.rows import LAYERS, LicenceRow
+from corpus.importers.rows import LAYERS, LicenceRow, Location
 from evaluation.exporters.files import write_jsonl
 from evaluation.exporters.names import one_line
 
@@ -56,10 +56,23 @@ def _key(name: str) -> str:
     return link_of(name) or name.casefold()
 
 
-def write_licences(folder: Path, rows: Sequence[LicenceRow]) -> None:
-    """The folder's file of licences, if there are any."""
-    if rows:
-        write_jsonl(folder / LICENCES, map(_line, rows))
+def write_licences(
+    folder: Path, rows: Sequence[LicenceRow], licence: str, splits: Collection[str]
+) -> None:
+    """The folder's file of licences, if there are any.
+
+    An import has no licence of the whole, so that `licence` stands by every layer of the splits
+    that no row is about.
+    """
+    found = list(rows)
+    if licence.strip():
+        known = {(row.layer, row.domain) for row in rows}
+        left = [(layer, split) for layer in LAYERS for split in splits]
+        place = Location("database")
+        found += [LicenceRow(at, of, licence, place) for of, at in left if (of, at) not in known]
+        found.sort(key=lambda row: (LAYERS.index(row.layer), row.domain))
+    if found:
+        write_jsonl(folder / LICENCES, map(_line, found))
 
 
 def stated(rows: Iterable[LicenceRow], splits: Sequence[str]) -> list[dict[str, Any]]:

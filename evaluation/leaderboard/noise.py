@@ -150,12 +150,7 @@ def cases_of(
     shown = replace(shown, left_out=replace(shown.left_out, labels=without))
     found = {}
     for domain in shown.splits.values():
-        gold = gold_in(
-            read_queries(shown, domain, with_answers=False),
-            domain,
-            GoldView(check.view),
-            shown.corpus,
-        )
+        gold = gold_in(read_queries(shown, domain, with_answers=False), GoldView(check.view))
         lists = {run.pk: lists_of(run, domain) for run in runs}
         cases = {
             pk: case_of(Matched.of(each, gold), metric.measure.family, STRICT)

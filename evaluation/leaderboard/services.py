@@ -12,7 +12,7 @@ import numpy as np
 
 from corpus.models import Benchmark, CorpusVersion, Passage, Query, RankedList, RetrievalRun
 from corpus.pooling import Ranking, top
-from corpus.versions.crosswalk import excluded_in
+from corpus.versions.excluded import excluded_in
 from corpus.versions.services import stored
 from evaluation.content.reading import read_queries
 from evaluation.content.view import view_of

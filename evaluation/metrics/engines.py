@@ -13,19 +13,51 @@ import numpy as np
 from evaluation.metrics.case import Case, Values
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.novelty import explained
+from evaluation.metrics.relevance import logarithm
 
 # ndeval ends its lists here.
 MAX_CUT = 20
+# Of gain: a label above 0 counts, whatever is relevant.
+_GRADED = ("Rndcg", "ndcg_rel", "G")
 
 
 def of_labels(name: str, case: Case, k: int | None, **options: Any) -> Values:
     """trec_eval's measure of this name in ir_measures; labels go in as they are, for one below 0
     is in the pool and unjudged."""
     if "labels" not in case.memo:
-        case.memo["labels"] = _labels(case), _run(case, list(map(str, case.ranked.row.tolist())))
+        labels = _labels(case, case.relevant_count > 0)
+        case.memo["labels"] = labels, _run(case, list(map(str, case.ranked.row.tolist())))
     options["rel"] = case.relevant_from
     found = _asked(name, case, k, options, *case.memo["labels"])
     return case.defined(found, case.relevant_count > 0)
+
+
+def of_trec(name: str, case: Case, k: int | None) -> Values:
+    """trec_eval's measure of this name in pytrec_eval, which ir_measures has no name for."""
+    import pytrec_eval  # slow to load, too
+
+    if "whole" not in case.memo:
+        whole = _run(case, list(map(str, case.ranked.row.tolist())))
+        # These look at what stands behind the last judged passage, too.
+        for query in np.flatnonzero(case.ranked.returned).tolist():
+            scores, last = whole.setdefault(str(query), {}), int(case.ranked.returned[query])
+            scores.update((f"u{each}", -float(each)) for each in range(len(scores) + 1, last + 1))
+        case.memo["whole"] = _labels(case, _has_gain(case)), whole
+    qrels, run = case.memo["whole"]
+    found = np.zeros(case.size)
+    asked = pytrec_eval.RelevanceEvaluator(qrels, {name}, relevance_level=case.relevant_from)
+    for qid, values in asked.evaluate(run).items() if run and qrels else ():
+        found[int(qid)] = values[name]
+    return case.defined(found, _has_gain(case) if name in _GRADED else case.relevant_count > 0)
+
+
+def _has_gain(case: Case) -> np.ndarray:
+    return np.bincount(case.gold.query, case.gold.label > 0, minlength=case.size) > 0
+
+
+def log_bpref(case: Case, k: int | None) -> Values:
+    """ln of bpref, at least ln .00001: e to its mean is trec_eval's gm_bpref."""
+    return logarithm(of_labels("Bpref", case, k))
 
 
 def of_aspects(name: str, case: Case, k: int | None, **options: Any) -> Values:
@@ -53,9 +85,9 @@ def _asked(
     return found
 
 
-def _labels(case: Case) -> dict[str, dict[str, int]]:
-    """By query and row, of the queries that have a relevant passage: elsewhere it is 0 anyway."""
-    asked = np.flatnonzero(case.relevant_count > 0).tolist()
+def _labels(case: Case, where: np.ndarray) -> dict[str, dict[str, int]]:
+    """By query and row, of queries where there is anything to find: elsewhere it is 0 anyway."""
+    asked = np.flatnonzero(where).tolist()
     labels, offsets = case.gold.label.tolist(), case.gold.offsets.tolist()
     return {
         str(query): {str(row): labels[row] for row in range(*offsets[query : query + 2])}

@@ -78,6 +78,10 @@ def _trec(name: str) -> Callable[..., Values]:
     return partial(engines.of_labels, name)
 
 
+def _pytrec(name: str) -> Callable[..., Values]:
+    return partial(engines.of_trec, name)
+
+
 def _ndeval(name: str) -> Callable[..., Values]:
     return partial(engines.of_aspects, name)
 
@@ -153,6 +157,28 @@ _ALL = (
     Measure("Rprec", _trec("Rprec"), "precision at R, the number of relevant passages", **_WHOLE),
     Measure("bpref", _trec("Bpref"), "relevant before judged irrelevant passages", **_WHOLE),
     Measure("infAP", _trec("infAP"), "MAP inferred from a sample of judgments", **_WHOLE),
+    Measure(
+        "gm_bpref",
+        engines.log_bpref,
+        "geometric mean of bpref",
+        geometric=True,
+        **_WHOLE,
+    ),
+    Measure("Rndcg", _pytrec("Rndcg"), "nDCG cut where labels of that height end", **_WHOLE),
+    Measure("ndcg_rel", _pytrec("ndcg_rel"), "mean of nDCG at the ranks of the relevant", **_WHOLE),
+    Measure("G", _pytrec("G"), "gain over rank, each as far as it is ideal", **_WHOLE),
+    Measure("binG", _pytrec("binG"), "G of relevant or not", **_WHOLE),
+    Measure(
+        "relative_P",
+        relevance.relative_precision,
+        "precision over the highest there could be",
+        other_names=("set_relative_P", "SetRelP"),
+    ),
+    Measure(
+        "ERR",
+        relevance.expected_reciprocal_rank,
+        "expected reciprocal rank, as gdeval has it",
+    ),
     Measure(
         "set_map",
         relevance.set_average_precision,

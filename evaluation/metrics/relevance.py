@@ -15,8 +15,10 @@ from evaluation.metrics.case import Case, Undefined, Values, distinct, ordinals,
 from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.run import Flags, Floats, Whole
 
-# The least average precision in a geometric mean.
+# The least value in a geometric mean.
 _LEAST = 0.00001
+# The highest label that gdeval knows.
+_MOST_GRADE = 4
 
 
 def recall(case: Case, k: int | None) -> Values:
@@ -69,10 +71,36 @@ def set_average_precision(case: Case, k: int | None) -> Values:
 
 def log_average_precision(case: Case, k: int | None) -> Values:
     """ln of average precision, at least ln .00001: e to its mean is trec_eval's gm_map."""
-    found = average_precision(case, k)
+    return logarithm(average_precision(case, k))
+
+
+def logarithm(found: Values) -> Values:
+    """The logarithms of values, of each of at least .00001."""
     return replace(
         found, values=np.where(found.why == 0, np.log(np.maximum(found.values, _LEAST)), 0.0)
     )
+
+
+def relative_precision(case: Case, k: int | None) -> Values:
+    """Relevant passages among the first k over the most that there could be: k, or all relevant
+    ones where these are fewer."""
+    most = np.minimum(length(case, k, "k"), case.relevant_count)
+    return case.defined(ratio(case.count(case.is_hit, k), most), case.relevant_count > 0)
+
+
+def expected_reciprocal_rank(case: Case, k: int | None) -> Values:
+    """Sum over ranks r <= k of 1 / r times the chance to stop there and not before (Chapelle et al.
+    2009): at label g (2^g - 1) / 16, as in TREC's gdeval. Raises MetricFault beyond label 4."""
+    gains = _positive(case)
+    if gains.max(initial=0) > _MOST_GRADE:
+        raise MetricFault([f"ERR is of labels up to {_MOST_GRADE}, as gdeval has them."])
+    stops = ((np.exp2(gains) - 1) / 2**_MOST_GRADE)[case.ranked.row]
+    goes_on = np.log1p(-stops)
+    before = np.cumsum(goes_on) - goes_on
+    _, first, place = np.unique(case.ranked.query, return_index=True, return_inverse=True)
+    before = np.exp(before - before[first][place]) if len(before) else before
+    found = case.total(case.within(k), stops * before / case.ranked.rank)
+    return case.defined(found, case.relevant_count > 0)
 
 
 def interpolated_precision(case: Case, k: int | None, recall: float) -> Values:

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from corpus.lists import unused_name
 from corpus.models import Benchmark, CorpusVersion, Query, RankedList, RetrievalRun
 from corpus.pooling import Ranking, top
-from corpus.versions.crosswalk import excluded_in
+from corpus.versions.excluded import excluded_in
 from corpus.versions.services import names, stored
 from evaluation.agents.judging import references_of
 from evaluation.agents.services import mean_tokens

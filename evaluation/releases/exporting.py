@@ -35,8 +35,8 @@ from corpus.models import (
     RetrievalRun,
 )
 from corpus.texts.models import PassageQuerySet
-from corpus.versions.crosswalk import excluded_in
 from corpus.versions.effective import effective_labels
+from corpus.versions.excluded import excluded_in
 from evaluation.content.reading import CHUNK, read_licences, read_requests
 from evaluation.content.reading import read_queries as read_records
 from evaluation.content.view import frozen, view_of
@@ -313,12 +313,13 @@ def _document_json(row: PassageRow) -> dict[str, Any]:
 def _write_licences(export: Export, format: str, domains: Iterable[Domain]) -> None:
     """Beside the data; of TREC in each folder, as a folder there is one domain."""
     named = {file_name(each.name): each for each in domains}
+    licence = next((each.benchmark.licence for each in named.values()), "")
     if format == "trec":
         for name, domain in named.items():
             rows = [replace(row, domain="") for row in read_licences({name: domain})]
-            write_licences(export.place / name, rows)
+            write_licences(export.place / name, rows, licence, [""])
     else:
-        write_licences(export.place, read_licences(named))
+        write_licences(export.place, read_licences(named), licence, named)
 
 
 def _write_runs(

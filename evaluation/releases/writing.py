@@ -282,7 +282,7 @@ def write_release(
             *unconfirmed_faults(view),
         ]
     )
-    write_licences(folder, rows)
+    write_licences(folder, rows, benchmark.licence, view.splits)
     card = partial(
         render_card,
         view,

@@ -237,7 +237,7 @@ def score_runs(sheet: ScoreSheet, heartbeat: Heartbeat) -> tuple[list[DomainScor
         kept: dict[GoldView, _Cases] = {}
         for view in views:
             cases: _Cases = {}
-            gold = gold_in(records, domain, view, shown.corpus)
+            gold = gold_in(records, view)
             found: list[dict[str, PerQuery] | None] = []
             for run in runs:
                 heartbeat.step(next(steps), whole)

@@ -4,15 +4,14 @@ Three golds (docs/protocol.md 2.7): base is the imported gold, refined adds the 
 takes out what an expert refused. A fourth adds machine gold of aspects to the expert one (X06).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 
 from django.contrib.auth.models import AnonymousUser, User
 
 from corpus.access import Access, enter, enter_unblinded
 from corpus.judgments.shown import hides_machines
-from corpus.models import Benchmark, CorpusVersion, Domain
-from corpus.versions.crosswalk import excluded_in
+from corpus.models import Benchmark
 from corpus.versions.services import called
 from evaluation.content.reading import read_queries
 from evaluation.content.view import frozen, view_of
@@ -68,9 +67,7 @@ def golds_here(
         benchmark = _benchmark(slug)
         shown = view_of(benchmark, called(benchmark, version))
         return {
-            each.name: gold_in(
-                read_queries(shown, each, with_answers=False), each, view, shown.corpus
-            )
+            each.name: gold_in(read_queries(shown, each, with_answers=False), view)
             for each in shown.splits.values()
             if each.name in domains
         }
@@ -88,12 +85,7 @@ def _benchmark(slug: str) -> Benchmark:
     return benchmark
 
 
-def gold_in(
-    records: Sequence[QueryRecord],
-    domain: Domain,
-    view: GoldView,
-    version: CorpusVersion | None = None,
-) -> Gold:
+def gold_in(records: Sequence[QueryRecord], view: GoldView) -> Gold:
     """Labels, holes, aspects and excluded ids of a domain, from its records in a corpus version.
 
     Aspects are taken as far as they have come: what they do not cover yet is left out and counted.
@@ -104,26 +96,10 @@ def gold_in(
     return Gold.of(
         labels,
         aspects={each.qid: named for each in records if (named := _aspects(each, view))},
-        excluded=_excluded(domain, version, labels),
+        excluded={each.qid: each.excluded for each in records if each.excluded},
         base={each.qid: labels_in(each, GoldView.BASE) for each in records},
         complete=False,
     )
-
-
-def _excluded(
-    domain: Domain, version: CorpusVersion | None, labels: Mapping[str, Mapping[str, int]]
-) -> dict[str, list[str]]:
-    """By query id; in a derived version what is gold stays, though it hold excluded text, too."""
-    queries = list(domain.queries.exclude(excluded_ids=[]).order_by("pk"))
-    if version is None or not version.is_derived:
-        return {query.qid: query.excluded_ids for query in queries}
-    found = excluded_in(version, queries)
-    return {
-        query.qid: sorted(
-            pid for pid in found[query.pk] if labels.get(query.qid, {}).get(pid, 0) <= 0
-        )
-        for query in queries
-    }
 
 
 def labels_in(record: QueryRecord, view: GoldView) -> dict[str, int]:

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from corpus.imports.hub import fetched
-from corpus.models import Benchmark, ImportRun, Judgment, Passage, Query
+from corpus.models import Benchmark, ImportRun, Judgment, Licence, Passage, Query
 from kit.errors import Refused
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +41,8 @@ def folder(tmp_path):
     labels = tmp_path / "beir/biology/qrels/test.tsv"
     labels.parent.mkdir(parents=True)
     labels.write_text("query-id\tcorpus-id\tscore\n7\ta_0.txt\t2\n")
+    row = {"layer": "labels", "licence": "CC0"}
+    (tmp_path / "licences.jsonl").write_text(json.dumps(row) + "\n")
     return tmp_path
 
 
@@ -63,6 +65,8 @@ def test_a_local_data_set_loads_as_from_the_hub(folder, settings) -> None:
     assert Query.objects.get().qid == "7"
     assert Passage.objects.get().text == "Because, na\u00efvely."
     assert Judgment.objects.get().label == 2
+    licence = Licence.objects.get()
+    assert (licence.domain.name, licence.layer, licence.name) == ("biology", "labels", "CC0")
     assert ImportRun.objects.get().label == str(folder)
     assert not list(settings.UPLOADS.glob("hub-*"))
 

@@ -21,7 +21,7 @@ from lxml import etree, html
 from rapidfuzz.distance import LCSseq
 
 from corpus.chunking.markup import blanked, markup
-from corpus.chunking.rules import clean
+from corpus.chunking.rules import clean, without_source
 from corpus.extraction import extract_html
 from corpus.marcus.checking import leads_of, too_small
 from corpus.marcus.regions import (
@@ -61,6 +61,7 @@ def main() -> None:
         "practice": lambda body: fast_clean(dumped(body)),
         "p. gold": lambda body: safe_clean(dumped(body)),
         "source": lambda body: clean(body.decode(errors="replace")),
+        "p. source": lambda body: fast_clean(without_source(body.decode(errors="replace"))),
     }
     for name, read in cleaned.items():
         precision, recall, f1 = articles(read)

@@ -122,7 +122,7 @@ def scores_of(
     found: dict[str, dict[str, Scores]] = {}
     for split, domain in shown.splits.items():
         records = read_queries(shown, domain, with_answers=False)
-        gold = gold_in(records, domain, GoldView(view), shown.corpus)
+        gold = gold_in(records, GoldView(view))
         for run in benchmark.retrieval_runs.order_by("name"):
             if lists := lists_of(run, domain):
                 scores = score(lists, gold, metrics, profile)
@@ -157,6 +157,9 @@ def same_when_imported(folder: Path, again: Path) -> None:
             for place in (folder, again)
         )
         assert new == rows
+    licences = [place / "licences.jsonl" for place in (folder, again)]
+    before, after = (file.read_bytes() if file.exists() else b"" for file in licences)
+    assert after == before
     for path in (folder / "beir").rglob("qrels/*.tsv"):
         assert (again / path.relative_to(folder)).read_text() == path.read_text()
 

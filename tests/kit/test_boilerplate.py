@@ -70,6 +70,12 @@ def test_the_last_words_of_gold_may_be_a_long_notice() -> None:
     assert menus_of(page) == [*MENU, *TEASERS, "Share", notice.replace("19", "20")]
 
 
+def test_labels_of_gold_are_no_menu_unless_they_have_its_words() -> None:
+    labels = ["PDF: ratschlage-geben", "The recipe:"]
+    page = "\n".join([*MENU, *ARTICLE, *TEASERS[:2], *labels, "Share: mail", *TEASERS[2:]])
+    assert menus_of(page) == [*MENU, *TEASERS[:2], "Share: mail", *TEASERS[2:]]
+
+
 def test_paragraphs_of_gold_are_no_menu_unless_they_have_its_words() -> None:
     headline = TEASERS[1]
     places = {PAGE.split("\n").index(line) for line in (headline, "Related")}

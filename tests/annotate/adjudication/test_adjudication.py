@@ -57,6 +57,19 @@ def standing(case: EscalationCase) -> Judgment | None:
     return Judgment.objects.standing().filter(**pair).first()
 
 
+def test_nobody_settles_that_what_the_query_excludes_is_relevant() -> None:
+    world = make_world()
+    case = undecided(world)
+    case.query.excluded_ids = [case.passage.pid]
+    case.query.save()
+    who = access(world, world.reviewer)
+    with pytest.raises(Refused, match="leave this passage out"):
+        settle_case(case=case, access=who, label=1, reason="It says so.")
+    case.refresh_from_db()
+    assert case.status == CaseStatus.EXPERT
+    settle_case(case=case, access=who, label=0, reason="It does not.")
+
+
 def test_a_case_without_majority_is_settled_by_somebody_else() -> None:
     world = make_world()
     case = undecided(world)

@@ -34,6 +34,18 @@ def test_assignment_writes_gold_passage_and_expert_label(world, expert, aspects)
     assert (event.actor, event.scope, event.data["aspect"]) == (expert, "garden", 1)
 
 
+def test_what_the_query_excludes_cannot_become_its_gold(world, expert, aspects):
+    world.query.excluded_ids = [world.passage.pid]
+    world.query.save()
+    with pytest.raises(Refused, match="leave this passage out"):
+        assign_passage(**pair(world), aspect=aspects[0], actor=expert)
+    assert not GoldPassage.objects.exists()
+    assert standing(world) is None
+    # That it is no gold can be said.
+    discard_passage(**pair(world), reason="noise", actor=expert)
+    assert standing(world).label == 0
+
+
 def test_passage_moves_to_another_aspect(world, expert, aspects):
     first = assign_passage(**pair(world), aspect=aspects[0], actor=expert)
     second = assign_passage(**pair(world), aspect=aspects[1], actor=expert)

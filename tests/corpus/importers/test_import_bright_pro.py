@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from corpus.importers.bright import OTHER_ORDER, page_of
+from corpus.importers.bright import page_of
 from corpus.importers.rows import AspectRow, DocumentRow, JudgmentRow, PairRow, PassageRow, QueryRow
 from tests.corpus.import_files import (
     PAGE,
@@ -240,28 +240,78 @@ def test_the_scale_of_weights_is_read_where_rows_say_it(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("with_aspects", [True, False])
-@pytest.mark.parametrize(
-    ("answer", "is_reversed", "is_named"),
-    [
-        ("So [doc_1].", False, False),
-        ("So [doc_1].", True, True),
-        ("So [doc doc2].", True, True),
-        ("So [light/Moth_0.txt].", True, False),
-    ],
-)
-def test_numbers_that_count_in_another_order_here_are_named(
-    tmp_path, with_aspects, answer, is_reversed, is_named
+@pytest.mark.parametrize("is_reversed", [True, False])
+def test_numbers_in_answers_become_the_ids_of_the_row_s_own_gold(
+    tmp_path, with_aspects, is_reversed
 ) -> None:
-    ids = sorted(example()["gold_ids"], reverse=is_reversed)
+    first, second = ids = sorted(example()["gold_ids"], reverse=is_reversed)
     aspects = [aspect(1, supporting_docs=sorted(ids))] if with_aspects else []
+    answer = f"So [doc_1][doc doc2], not [doc_3] nor [see doc_1]; [{first}]."
     asked = example(gold_ids=ids, reference_answer=answer)
     rows = read("bright_pro", bright_pro(tmp_path, examples=[asked], aspects=aspects))
     assert faults(rows) == []
-    found = [example for what, example in oddities(rows) if what == OTHER_ORDER]
-    assert found == ["biology-7"] * is_named
+    (query,) = of_kind(rows, QueryRow)
+    # Of two gold passages none is the third: that cites nothing, and stays as it is.
+    told = f"So [{first}][{second}], not [doc_3] nor [see doc_1]; [{first}]."
+    assert query.reference_answer == told
 
 
 def test_a_column_of_shares_holds_weights_of_other_scales_as_floats(tmp_path) -> None:
     said = [aspect(1, weight=3.0, scale="likert5"), aspect(2, weight=1.0, scale="shares")]
     rows = of_kind(read("bright_pro", bright_pro(tmp_path, aspects=said)), AspectRow)
     assert [(row.weight, row.scale) for row in rows] == [(3, "likert5"), (100, "shares")]
+
+
+BEIR, TREC = "beir/biology/qrels/test.tsv", "qrels/biology.expert.txt"
+
+
+def labelled(root, labels: dict[str, int], *, name: str = BEIR, **fields):
+    """A folder with a release's labels of query 7 beside it."""
+    folder = bright_pro(root, examples=[example(**fields)], aspects=[])
+    (folder / name).parent.mkdir(parents=True)
+    if name == BEIR:
+        lines = [f"7\t{pid}\t{label}" for pid, label in labels.items()]
+        lines.insert(0, "query-id\tcorpus-id\tscore")
+    else:
+        lines = [f"7 0 {pid} {label}" for pid, label in labels.items()]
+    (folder / name).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def labels_of(rows) -> dict[str, int]:
+    assert {row.gold for row in of_kind(rows, JudgmentRow)} == {""}
+    return {row.pid: row.label for row in of_kind(rows, JudgmentRow)}
+
+
+@pytest.mark.parametrize("name", [BEIR, TREC])
+def test_a_release_s_labels_are_read_and_gold_without_one_is_1(tmp_path, name) -> None:
+    folder = labelled(tmp_path, {"a": 3, "z": 0}, name=name, gold_ids=["a", "b"])
+    rows = read("bright_pro", folder)
+    assert faults(rows) == []
+    # b is gold that the file does not name.
+    assert labels_of(rows) == {"a": 3, "z": 0, "b": 1}
+
+
+def test_labels_in_beir_s_form_come_before_those_of_trec(tmp_path) -> None:
+    folder = labelled(tmp_path, {"a": 3}, gold_ids=["a"])
+    (folder / TREC).parent.mkdir()
+    (folder / TREC).write_text("7 0 a 1\n7 0 z 1\n")
+    assert labels_of(read("bright_pro", folder)) == {"a": 3}
+
+
+@pytest.mark.parametrize("name", [BEIR, TREC])
+def test_labels_that_contradict_their_query_are_refused(tmp_path, name) -> None:
+    folder = labelled(
+        tmp_path, {"a": 0, "b": 1, "x": 2, "y": 0}, name=name, gold_ids=["a", "b"],
+        excluded_ids=["x", "y"],
+    )  # fmt: skip
+    refused, both = (each.split(name, 1)[1] for each in faults(read("bright_pro", folder)))
+    assert refused.endswith("a is among the gold ids of the query, and not relevant here.")
+    # What is judged not relevant may be excluded.
+    assert both.endswith("x is excluded and gold at once.")
+
+
+def test_gold_that_the_labels_do_not_name_may_not_be_excluded_either(tmp_path) -> None:
+    folder = labelled(tmp_path, {"a": 1}, gold_ids=["a", "b"], excluded_ids=["b"])
+    (fault,) = faults(read("bright_pro", folder))
+    assert "b is excluded and gold at once." in fault

@@ -3,7 +3,7 @@
 import pytest
 
 from corpus.cleaning.reading import page_names
-from corpus.imports.paging import APART, REBUILT
+from corpus.imports.paging import APART, REBUILT, SHARED
 from corpus.marcus.following import GAPS, NOTHING_SHOWN, goes_on, why_apart
 from corpus.models import CorpusVersion, Passage
 from tests.corpus.import_files import imported, write_lines
@@ -69,3 +69,38 @@ def test_the_import_says_what_was_rebuilt_and_why_not(tmp_path) -> None:
     # What was missing comes later: now it is a page. Of what stayed as it was nothing is forgotten.
     load("b", {"light/Late_1.txt": CUT[1]})
     assert pages() == {"light/Moth.txt", *story, "light/Late.txt"}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("format", ["bright", "beir"])
+def test_an_address_alone_makes_no_page_and_the_import_says_so(tmp_path, format) -> None:
+    given = {
+        "light/a.txt": "https://example.org/one",
+        "light/b.txt": "https://example.org/one",
+        "light/Moth_0.txt": "https://example.org/two",
+        "light/Moth_1.txt": "https://example.org/two",
+        "light/c.txt": "https://example.org/three",
+        "light/d.txt": "",
+    }
+    texts = dict(zip(given, ("Ferns grow.", "Moths fly.", *CUT[:2], "Rain.", "Snow."), strict=True))
+    if format == "bright":
+        rows = [
+            {"id": pid, "content": texts[pid], **({"source_url": url} if url else {})}
+            for pid, url in given.items()
+        ]
+        write_lines(tmp_path / "documents" / "biology.jsonl", rows)
+    else:
+        rows = [
+            {"_id": pid, "text": texts[pid], **({"source_url": url} if url else {})}
+            for pid, url in given.items()
+        ]
+        write_lines(tmp_path / "biology" / "corpus.jsonl", rows)
+        write_lines(tmp_path / "biology" / "queries.jsonl", [{"_id": "1", "text": "Why?"}])
+    run = imported(make_benchmark("pages", domains=()), tmp_path, format)
+    assert (run.status, run.problems) == ("done", [])
+    odd = {each["what"]: (each["count"], each["examples"]) for each in run.summary["oddities"]}
+    # Where ids number the pieces of a page, those of one page may share its address.
+    numbered = format == "bright"
+    addresses = ["https://example.org/one", *["https://example.org/two"] * (not numbered)]
+    assert odd[SHARED] == (len(addresses), addresses)
+    assert (REBUILT in odd) is numbered

@@ -263,5 +263,37 @@ def test_a_reply_that_is_no_json_is_held_against_the_source_all_the_same() -> No
     assert result.chunks[0].text == CLEAN
 
 
+def source_of(words: str) -> str:
+    menu = "".join(f'<li><a href="/{n}">Menu {n}</a></li>' for n in range(12))
+    body = f"<nav><ul>{menu}</ul></nav><article><h1>Moths</h1><p>{words}</p></article>"
+    return f"<html><head><title>Moths</title></head><body>{body}</body></html>"
+
+
+MOTHS = " ".join([REST, "They fly in loops around a lamp until the morning comes."] * 4)
+
+
+def test_of_a_page_s_source_agents_are_sent_the_main_text() -> None:
+    sources = [Source(1, "f/p_0.txt", GOLD), Source(2, "f/p_1.txt", source_of(MOTHS))]
+    result, asked = run(faithful, given=take_apart(sources, {1: [7]}))
+    (sent,) = (text_of(each) for each in asked if each.role == "fast_clean")
+    assert sent.split()[-len(MOTHS.split()) :] == MOTHS.split()
+    assert "Menu" not in sent
+    (other,) = (each for each in result.chunks if not each.is_gold)
+    assert "<" not in other.text
+    assert MOTHS in " ".join(other.text.split())
+    # The passage is found in it again, though its tags are gone.
+    assert [(each.key, each.carries) for each in other.holds] == [(2, True)]
+
+
+def test_a_page_that_nobody_would_clean_is_no_source_either() -> None:
+    sources = [Source(n, f"f/p_{n}.txt", source_of(f"{n}. {MOTHS}")) for n in (1, 2)]
+    gold, other = uncleaned("f/p.txt", take_apart(sources, {1: [7]}))
+    assert (gold.is_gold, other.is_gold) == (True, False)
+    # Of gold all that can be seen stays.
+    assert ["Menu 3" in each.text for each in (gold, other)] == [True, False]
+    assert ["<" in each.text for each in (gold, other)] == [False, False]
+    assert [f"{n}. {MOTHS}" in each.text for n, each in ((1, gold), (2, other))] == [True, True]
+
+
 def test_a_page_that_nobody_would_clean_is_cleaned_by_rules() -> None:
     assert [c.text for c in uncleaned("f/p.txt", page())] == [GOLD, REST]

@@ -138,7 +138,12 @@ def test_bright_pro_keeps_every_field(tmp_path) -> None:
         return sorted(rows, key=lambda row: str(row["id"]))
 
     for folder in ("examples", "aspects", "pages", "documents"):
-        assert read(tmp_path / "out", folder) == read(tmp_path / "in", folder)
+        expected = read(tmp_path / "in", folder)
+        if folder == "examples":
+            # The number of a passage in this row's gold is kept as what it means.
+            told = "It [a/b_9.txt] is [a/b_10.txt]."
+            expected[0]["reference_answer"] = told
+        assert read(tmp_path / "out", folder) == expected
     assert (tmp_path / "out/licences.jsonl").read_text() == (
         '{"domain":"biology","layer":"aspects","licence":"CC0","text":"All.\\n"}\n'
     )

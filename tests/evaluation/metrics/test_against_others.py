@@ -1,14 +1,17 @@
 """Equal to pytrec_eval and pyndeval on random runs, and to NIST's own outputs."""
 
 import random
+import shutil
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+import ir_measures
 import pyndeval
 import pytest
 import pytrec_eval
 
+from evaluation.metrics.faults import MetricFault
 from evaluation.metrics.gold import Aspect, Gold
 from evaluation.metrics.profiles import REFERENCE, STRICT, TREC_EVAL
 from evaluation.metrics.run import Run
@@ -35,8 +38,15 @@ TREC = {
     "set_F": "set_F",
     "set_P": "set_P",
     "set_recall": "set_recall",
+    "Rndcg": "Rndcg",
+    "ndcg_rel": "ndcg_rel",
+    "G": "G",
+    "binG": "binG",
+    "relative_P@5": "relative_P_5",
+    "set_relative_P": "set_relative_P",
 }
 WHOLE = {"Rprec", "bpref", "infAP", "set_map", "set_F", "set_P", "set_recall"}
+WHOLE |= {"Rndcg", "ndcg_rel", "G", "binG", "relative_P.5", "set_relative_P"}
 ASKED = {"ndcg", "ndcg_cut.3,10", "recall.3,10", "P.3,10", "map", "map_cut.3", "recip_rank"}
 
 
@@ -72,7 +82,39 @@ def test_trec_measures_equal_pytrec_eval(level) -> None:
     for name, metric in zip(TREC.values(), scores.metrics.values(), strict=True):
         found = {qid: value or 0.0 for qid, value, _ in metric.rows()}
         wanted = {qid: theirs[qid][name] if qid in theirs else 0.0 for qid in found}
-        assert found == pytest.approx(wanted, abs=1e-9)
+        assert found == pytest.approx(wanted, abs=1e-9), name
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval is a Perl script")
+def test_err_equals_gdeval() -> None:
+    rng = random.Random(7)
+    qrels, run = {}, {}
+    for number in range(60):
+        judged = rng.sample(range(40), 12)
+        qrels[str(number)] = {f"d{n:02}": rng.choice([0, 1, 2, 3, 4]) for n in judged}
+        qrels[str(number)][f"d{judged[0]:02}"] = 1
+        ranked = rng.sample(range(40), 25)
+        run[str(number)] = {f"d{n:02}": float(-place) for place, n in enumerate(ranked)}
+    scores = score(Run.of(run), Gold.of(qrels), "ERR@5,ERR@20")
+    for k in (5, 20):
+        asked = ir_measures.parse_measure(f"ERR@{k}")
+        theirs = {each.query_id: each.value for each in asked.iter_calc(qrels, run)}
+        # gdeval prints five digits.
+        assert scores[f"ERR@{k}"].as_dict() == pytest.approx(theirs, abs=1e-5)
+    # Worked: labels 4 at rank 1, 1 at rank 2: 15/16 + 1/2 x 1/16 x 1/16.
+    small = score(Run.of({"q": {"a": 2.0, "b": 1.0}}), Gold.of({"q": {"a": 4, "b": 1}}), "ERR")
+    assert small["ERR"].mean == pytest.approx(15 / 16 + 1 / 512)
+    with pytest.raises(MetricFault, match="labels up to 4"):
+        score(Run.of({"q": {"a": 2.0}}), Gold.of({"q": {"a": 5}}), "ERR@20")
+
+
+def test_gm_bpref_is_the_geometric_mean_of_bpref() -> None:
+    # bpref of 1: one of two relevant stands before the irrelevant one, 1/2; of 2: none found.
+    qrels = {"1": {"a": 1, "b": 1, "c": 0}, "2": {"a": 1, "b": 0}}
+    run = Run.of({"1": {"a": 3.0, "c": 2.0}, "2": {"b": 1.0}})
+    scores = score(run, Gold.of(qrels), "bpref,gm_bpref")
+    assert scores["bpref"].mean == pytest.approx((1 / 2 + 0) / 2)
+    assert scores["gm_bpref"].mean == pytest.approx((1 / 2 * 0.00001) ** 0.5)
 
 
 def random_aspects(rng: random.Random, qid: str, *, most: int) -> tuple[dict, list, dict]:

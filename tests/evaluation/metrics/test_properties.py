@@ -20,7 +20,10 @@ CUTS = (1, 2, 5, 20)
 ALL = every_metric(*CUTS)
 lists = st.dictionaries(st.sampled_from(PIDS), st.sampled_from([0.0, 0.5, 1.0, 2.5]), max_size=12)
 # ln .00001 to ln 1; two aspects of a passage at ranks 1, 2, ... gain what they gain.
-BOUNDS = {"gm_map": (log(0.00001), 0.0), "alpha_DCG": (0.0, inf)}
+BOUNDS = {
+    **dict.fromkeys(("gm_map", "gm_bpref"), (log(0.00001), 0.0)),
+    "alpha_DCG": (0.0, inf),
+}
 runs = st.dictionaries(st.sampled_from(["q1", "q2", "q3", "q9"]), lists, max_size=4)
 
 

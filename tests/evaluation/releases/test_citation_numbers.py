@@ -9,8 +9,10 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.answers.evidence import check, material_of
+from annotate.answers.services import write_answer
 from annotate.drafts.models import Draft
 from annotate.models import ReferenceAnswer
+from annotate.workspace.gold import assign_passage, discard_passage
 from corpus.models import Passage, Query, Source
 from debate.answers.services import task_of
 from tests.evaluation.conftest import label, make_aspect, make_support, release_into
@@ -18,6 +20,7 @@ from tests.factories import make_benchmark, make_gold, make_member, make_passage
 
 pytestmark = pytest.mark.django_db
 renumbering = import_module("annotate.migrations.0002_citation_numbers")
+naming = import_module("annotate.migrations.0008_citation_ids")
 # Aspect by aspect, and in each as they were assigned.
 LISTED = ["page_9.txt", "page_10.txt", "page_2.txt"]
 BEFORE = sorted(LISTED)  # 10, 2, 9
@@ -80,6 +83,55 @@ def test_without_aspects_the_expert_view_is_counted(query, tmp_path) -> None:
     assert published(bare, tmp_path / "out") == ["b", "c", "d"]
     assert material_of(bare).evidence.gold == ["b", "c", "d"]
     assert check(material_of(bare), "So [doc_2].").cited == ("c",)
+
+
+def test_a_written_answer_goes_on_citing_what_it_cited(query, tmp_path) -> None:
+    author = make_member(query.domain.benchmark, "annotator-1", "annotator")
+    told = f"So [{LISTED[1]}]. Then [{LISTED[2]}], not [doc_4]."
+    given = {"query": query, "actor": author, "text": "So [doc_2]. Then [doc_3], not [doc_4]."}
+    answer = write_answer(expected=0, **given)
+    assert answer.text == told
+    # The same again is the same answer.
+    assert write_answer(expected=1, **given) == answer
+    # One passage more and one fewer would each have made other passages of the numbers.
+    aspect = query.aspects.get(k=1)
+    more = make_passage(query.domain.benchmark, "page_7.txt")
+    assign_passage(query=query, passage=more, aspect=aspect, actor=author)
+    gone = Passage.objects.get(pid=LISTED[0])
+    discard_passage(query=query, passage=gone, reason="noise", actor=author)
+    material = material_of(query)
+    assert material.evidence.gold == [LISTED[1], "page_7.txt", LISTED[2]]
+    assert check(material, answer.text).cited == (LISTED[1], LISTED[2])
+    # What a discarded passage supported is an error, and no other passage's.
+    discard_passage(
+        query=query, passage=Passage.objects.get(pid=LISTED[2]), reason="noise", actor=author
+    )
+    wrong = check(material_of(query), answer.text).errors
+    assert [each.cited for each in wrong] == [LISTED[2], "doc_4"]
+
+
+def test_numbers_that_were_kept_become_ids(query) -> None:
+    author = make_member(query.domain.benchmark, "annotator-1", "annotator")
+    bare = make_query(query.domain.benchmark, "2", reference_answer="So [doc_2], [doc_3].")
+    kept, refused, hole = (make_passage(query.domain.benchmark, pid) for pid in "cab")
+    make_gold(bare, kept, refused)
+    label(bare, refused, 0, Source.EXPERT)
+    label(bare, hole, 1, Source.DEBATE)
+    Query.objects.filter(pk=query.pk).update(reference_answer="[doc_1], [doc doc3]; [doc_4].")
+    rows = [
+        ReferenceAnswer.objects.create(
+            query=query, author="person", created_by=author, version=n, text=f"{n} [doc_{n}].",
+            stands=n == 2,
+        )
+        for n in (1, 2)
+    ]  # fmt: skip
+    naming.rename(apps, None)
+    for each in (query, bare, *rows):
+        each.refresh_from_db()
+    assert query.reference_answer == f"[{LISTED[0]}], [{LISTED[2]}]; [doc_4]."
+    # Without aspects the expert view counts, by id: b, c.
+    assert bare.reference_answer == "So [c], [doc_3]."
+    assert [each.text for each in rows] == [f"1 [{LISTED[0]}].", f"2 [{LISTED[1]}]."]
 
 
 @pytest.mark.parametrize(

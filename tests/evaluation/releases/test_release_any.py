@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from annotate.adjudication.services import settle_case
+from annotate.answers.citing import by_ids
+from annotate.answers.evidence import material_of
 from annotate.answers.services import choose_answer, record_model_answer, write_answer
 from annotate.models import Aspect, CaseStatus, EscalationCase, ReferenceAnswer, Vote
 from annotate.review.services import accept_review, score_weights, start_review
@@ -36,7 +38,10 @@ from tests.worlds import in_a_world
 
 QIDS = ("7", "q-8", "é/9")
 PIDS = ("b-10", "B2", "b_1.txt", "ü4", "5")
-TEXT = "Moths fly at night. They roll their backs to the light.\n\nMain page\nFerns have no seeds."
+TEXT = (
+    "Moths fly at night. They roll their backs to the light.\n\nMain page\nFerns have no seeds. "
+    "They spread by spores, which the wind takes far away from the garden where they grew."
+)
 
 # Three queries of one domain, and one of another whose aspects are imported subtopics.
 pairs = st.tuples(st.sampled_from(range(4)), st.sampled_from(range(5)))
@@ -60,6 +65,7 @@ acts = st.one_of(
     st.tuples(st.just("merge"), pairs, st.none()),
     st.tuples(st.just("weigh"), pairs, st.integers(1, 5)),
     st.tuples(st.just("review"), pairs, st.booleans()),
+    st.tuples(st.just("exclude"), pairs, st.none()),
 )
 
 
@@ -106,14 +112,18 @@ class Made:
             "merge": lambda: self._merge(query),
             "weigh": lambda: self._weigh(query, value),
             "review": lambda: self._review(query, value),
+            "exclude": lambda: self._exclude(query, passage),
         }
         with contextlib.suppress(Refused, PermissionDenied):
             verbs[act]()
 
     def _gold(self, query: Query, passage: Passage, label: int) -> None:
         """Where aspects are subtopics, of the first one up to 1, of both above."""
+        query.refresh_from_db()
         if query.judgments.filter(passage=passage, source="original").exists():
             return
+        if label > 0 and passage.pid in query.excluded_ids:
+            return  # an import refuses it
         make_gold(query, passage, label=label)
         first = query.aspects.filter(k=1, subtopic="1").first()
         if first is not None:
@@ -121,6 +131,14 @@ class Made:
             query.judgments.filter(passage=passage).update(subtopics=subtopics)
             if label == 1 and not query.gold_passages.filter(passage=passage).exists():
                 make_support(first, passage)
+
+    def _exclude(self, query: Query, passage: Passage) -> None:
+        """As an import does, which refuses what it has as gold."""
+        gold = query.judgments.filter(passage=passage, source="original", label__gt=0)
+        if not gold.exists():
+            query.refresh_from_db()
+            query.excluded_ids = sorted({*query.excluded_ids, passage.pid})
+            query.save()
 
     def _assign(self, query: Query, passage: Passage, n: int) -> None:
         if aspects := self._aspects(query):
@@ -133,6 +151,7 @@ class Made:
     def _answer(self, query: Query, passage: Passage, author: str, cited: str) -> None:
         text = f"Moths roll their backs to light{CITED[cited].format(pid=passage.pid)}."
         if author == "import":
+            text = by_ids(text, material_of(query).evidence.gold)
             Query.objects.filter(pk=query.pk).update(reference_answer=text)
         elif author == "person":
             rows = ReferenceAnswer.objects.standing().filter(query=query, author="person")
@@ -202,7 +221,16 @@ def built(made: Made, folder: Path, version: str, **options: Any) -> Any:
     return release
 
 
-def check(done: list[tuple[Any, ...]], is_cleaned: bool, folder: Path) -> str:
+# A cleaned version keeps its ids by rules, and renames them where chunks are cut; both carry gold,
+# citations and excluded ids.
+CLEANINGS: dict[str, dict[str, Any]] = {
+    "as loaded": {},
+    "same ids": {"preset": "diver_rules"},
+    "renamed": {"preset": "dchunk", "options": {"long_from": 16, "most": 16}},
+}
+
+
+def check(done: list[tuple[Any, ...]], cleaning: str, folder: Path) -> str:
     """The draft verifies or says what does not; the final release is built if nothing is wrong.
 
     How the final release ended.
@@ -210,7 +238,10 @@ def check(done: list[tuple[Any, ...]], is_cleaned: bool, folder: Path) -> str:
     made = Made()
     for act in done:
         made.do(*act)
-    corpus = clean(made.benchmark, preset="diver_rules").version if is_cleaned else None
+    options = CLEANINGS[cleaning]
+    corpus = clean(made.benchmark, **options).version if options else None
+    if cleaning == "renamed":
+        assert not Passage.objects.with_text().filter(version=corpus, pid__in=PIDS).exists()
     draft = built(made, folder, "0.1.0", corpus=corpus)
     assert draft.status == "done", draft.error
     checks = {fault["check"] for fault in draft.faults}
@@ -235,6 +266,8 @@ SETTLED = [("votes", (2, 3), [None, 1, None, 0, None]), ("settle", (2, 3), 1)]
 SOUND = [*GOLD, *SUPPORT, *SETTLED, ("votes", (2, 4), [0, 1, 1]), ("debate", (2, 1), True)]
 AGAIN = [("votes", (2, 0), [1, 0]), ("votes", (2, 0), [0, None]), ("votes", (2, 0), [1, 1, 0])]
 TURNED = [*SOUND, ("discard", (0, 0), None), ("undo", (0, 0), None), *AGAIN]
+EXCLUDED = [*SOUND, ("exclude", (0, 1), None), ("assign", (0, 1), 1)]
+GOLD_TOO = [*EXCLUDED, ("votes", (0, 1), [1, 1, 1])]
 LOST = [*SOUND, ("lose text", (0, 0), None)]
 BOTH = [("assign", (0, 1), 1), ("assign", (0, 0), 0), ("assign", (1, 2), 1), ("assign", (1, 1), 0)]
 SUBTOPICS = [("gold", (3, 0), 1), ("gold", (3, 1), 2), ("gold", (3, 2), 0)]
@@ -245,21 +278,23 @@ REVIEWED = [*SOUND, *BOTH, *SUBTOPICS, *ANSWERED, ("review", (0, 0), True)]
 @pytest.mark.few
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "is_cleaned",
-    [pytest.param(False, marks=pytest.mark.slow), True],
-    ids=["as loaded", "cleaned"],
+    "cleaning",
+    [pytest.param("as loaded", marks=pytest.mark.slow), "same ids", "renamed"],
 )
 @pytest.mark.parametrize(
-    "done", [SOUND, TURNED, LOST, REVIEWED], ids=["sound", "turned", "lost", "reviewed"]
+    "done",
+    [SOUND, TURNED, LOST, REVIEWED, EXCLUDED, GOLD_TOO],
+    ids=["sound", "turned", "lost", "reviewed", "excluded", "excluded gold"],
 )
-def test_a_benchmark_that_was_worked_on_verifies(done, is_cleaned, tmp_path) -> None:
-    assert check(done, is_cleaned, tmp_path) == ("failed" if done is LOST else "done")
+def test_a_benchmark_that_was_worked_on_verifies(done, cleaning, tmp_path) -> None:
+    ended = check(done, cleaning, tmp_path)
+    assert ended == ("failed" if done in (LOST, GOLD_TOO) else "done")
 
 
 @pytest.mark.slow
 @pytest.mark.django_db
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(done=st.lists(acts, max_size=14), is_cleaned=st.booleans())
-@example(done=[], is_cleaned=True)
-def test_any_benchmark_that_can_be_built_verifies(done, is_cleaned, tmp_path_factory) -> None:
-    in_a_world(lambda: check(done, is_cleaned, tmp_path_factory.mktemp("any")))
+@given(done=st.lists(acts, max_size=14), cleaning=st.sampled_from(list(CLEANINGS)))
+@example(done=[], cleaning="same ids")
+def test_any_benchmark_that_can_be_built_verifies(done, cleaning, tmp_path_factory) -> None:
+    in_a_world(lambda: check(done, cleaning, tmp_path_factory.mktemp("any")))

@@ -73,6 +73,39 @@ def test_licences_come_back_as_they_went_out(licensed, tmp_path, format) -> None
     assert rows(other) == rows(licensed)
 
 
+@pytest.mark.parametrize("format", ["release", "beir", "trec"])
+def test_the_licence_of_the_whole_comes_back_for_every_layer_without_one(
+    licensed, tmp_path, format
+) -> None:
+    licensed.licence = "CC-BY-4.0"
+    licensed.save()
+    folder = tmp_path / "out"
+    if format == "release":
+        release_into(licensed, folder)
+    else:
+        export_benchmark(benchmark=licensed, folder=folder, format=format)
+    other = make_benchmark("again", domains=())
+    parts = ("biology", "earth-science") if format == "trec" else ("",)
+    for part in parts:
+        run = imported(other, folder / part, "bright_pro" if format == "release" else format)
+        assert run.problems == []
+    # Of 5 layers by 2 domains, queries and passages of both and labels of biology were stated.
+    of_whole = {each for each in rows(other) if each[2] == "CC-BY-4.0"}
+    layers = {(domain, layer) for domain, layer, *_ in of_whole}
+    assert rows(other) - of_whole == rows(licensed)
+    assert layers == {
+        ("earth_science", "labels"),
+        *(
+            (domain, layer)
+            for domain in ("biology", "earth_science")
+            for layer in ("answers", "aspects")
+        ),
+    }
+    release_into(other, tmp_path / "again")
+    text = (tmp_path / "again/LICENCE.md").read_text()
+    assert "## CC-BY-4.0\n\nOf answers, aspects; labels of earth_science.\n" in text
+
+
 def test_of_trec_each_folder_has_its_own(licensed, tmp_path) -> None:
     export_benchmark(benchmark=licensed, folder=tmp_path / "out", format="trec")
     other = make_benchmark("again", domains=())

@@ -19,13 +19,20 @@ from corpus.models import CorpusVersion, Crosswalk, Judgment, Passage, Query, Re
 from corpus.pools.builds import build_pool
 from corpus.versions import services as versions
 from corpus.versions.effective import effective_labels
+from corpus.versions.excluded import excluded_in
+from evaluation.content.reading import read_queries
+from evaluation.content.view import view_of
 from evaluation.leaderboard.before_after import compare_sides, query_gaps, side_of
+from evaluation.metrics import scoring
+from evaluation.metrics.profiles import STRICT
 from evaluation.metrics.standings import kendall_tau, rank_shifts
 from evaluation.published.ours import compare_cleaning
 from evaluation.published.services import table_called
 from evaluation.releases.building import carry_out, rebuild
 from evaluation.releases.services import start_here
 from evaluation.scores import sheets
+from evaluation.scores.reading import lists_of
+from evaluation.scores.services import GoldView, gold_in
 from evaluation.verification.folder import verify
 from kit.errors import Refused
 from kit.models import Event
@@ -33,6 +40,7 @@ from llm import endpoints
 from tests.corpus.cleaning.rooms import clean
 from tests.corpus.real_texts import noisy_texts
 from tests.evaluation.conftest import make_aspect, make_support
+from tests.evaluation.leaderboard.test_matched_pool import derive, rank
 from tests.factories import (
     index_texts,
     make_benchmark,
@@ -170,6 +178,38 @@ def test_gold_that_is_not_carried_refuses_a_final_release(crawled, tmp_path) -> 
     made.refresh_from_db()
     assert made.status == "failed"
     assert "uncarried_gold" in {fault["check"] for fault in made.faults}
+
+
+@pytest.mark.django_db
+def test_a_chunk_with_gold_and_excluded_text_is_gold(tmp_path) -> None:
+    """Two old passages became one chunk: q has the first as gold and leaves the second out."""
+    benchmark = make_benchmark("light", ["nq"])
+    gold, own = (make_passage(benchmark, pid, text=f"Of {pid}.") for pid in ("gold", "own"))
+    make_passage(benchmark, "other", text="Of another.")
+    query = make_query(benchmark, "q", excluded_ids=["own", "other"])
+    make_gold(query, gold)
+    make_gold(make_query(benchmark, "q2"), own)
+    kept = {"gold": ["c1"], "own": ["c1"], "other": ["c2"]}
+    after = derive(CorpusVersion.objects.loaded(benchmark), kept, name="clean")
+    assert excluded_in(after, [query]) == {query.pk: {"c2"}}
+    # Also where an expert took that gold back: the base view still has it.
+    record_judgment(query=query, passage=gold, label=0, source=Source.EXPERT, provenance={})
+    assert excluded_in(after, [query]) == {query.pk: {"c2"}}
+    Judgment.objects.exclude(source=Source.ORIGINAL).delete()
+    run = rank(benchmark, after, {"q": ["c2", "c1"]})
+    shown = view_of(benchmark, after)
+    (record, _) = read_queries(shown, benchmark.domains.get(), with_answers=False)
+    assert (record.gold_ids, record.excluded) == (("c1",), ("c2",))
+    lists = lists_of(run, benchmark.domains.get())
+    # c2 leaves the list, so that c1 is the first: 1 / 1.
+    found = gold_in([record], GoldView.EXPERT)
+    assert scoring.score(lists, found, "MRR", STRICT)["MRR"].mean == 1.0
+    made = start_here(
+        benchmark=benchmark, version="1.0.0", folder=tmp_path / "out", final=True, corpus=after
+    )
+    carry_out(made)
+    made.refresh_from_db()
+    assert (made.status, made.error) == ("done", "")
 
 
 @pytest.mark.django_db(transaction=True)
