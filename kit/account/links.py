@@ -23,6 +23,7 @@ from django.utils import timezone
 
 from kit import audit
 from kit.errors import Refused
+from kit.health.logs import mail_fault
 from kit.models import ApiToken, LinkRequest, SignInLink
 
 logger = logging.getLogger(__name__)
@@ -149,9 +150,10 @@ def mail_links() -> None:
         try:
             path = reverse("sign-in-link", args=[create_link(user=asked.user)])
             _send("link", asked.user, asked.user.email, asked.site + path)
-        except (SMTPException, OSError):  # the mail server's own trouble
+        except (SMTPException, OSError) as error:  # the mail server's own trouble
             LinkRequest.objects.filter(pk=asked.pk).update(mailed_at=None)
-            logger.warning("sign-in link of user %s: not mailed", asked.user_id, exc_info=True)
+            fault = mail_fault(error)
+            logger.warning("sign-in link of user %s: not mailed: %s", asked.user_id, fault)
 
 
 def hand_link(*, user: User, actor: User) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
+from smtplib import SMTPRecipientsRefused
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -76,6 +77,14 @@ def _secrets() -> list[str]:
     urls = (settings.DATABASE_URL, settings.BROKER_URL, settings.EMAIL_URL)
     found |= {urlsplit(url).password or "" for url in urls}
     return sorted((each for each in found if len(each) >= _MIN_SECRET), key=len, reverse=True)
+
+
+def mail_fault(error: Exception) -> str:
+    """What a line says of a mail that was not taken: its server's words name the address."""
+    codes = [getattr(error, "smtp_code", None)]
+    if isinstance(error, SMTPRecipientsRefused):
+        codes = [code for code, _ in error.recipients.values()]
+    return " ".join([type(error).__name__, *(str(code) for code in codes if code is not None)])
 
 
 def _person(request: Any) -> int | None:

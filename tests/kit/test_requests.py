@@ -1,6 +1,7 @@
 """The way back for who cannot sign in: by mail, or through an admin."""
 
 import re
+from smtplib import SMTPRecipientsRefused
 
 import pytest
 from django.contrib.auth.models import User
@@ -85,6 +86,22 @@ def test_what_cannot_be_mailed_waits_and_is_tried_again(person, with_mail, setti
     settings.EMAIL_BACKEND = backend
     mail_links()
     assert len(mail.outbox) == 1
+
+
+def test_the_log_says_why_a_mail_was_not_taken_and_not_to_whom(
+    person, with_mail, monkeypatch, caplog
+) -> None:
+    """The server's own words are {'ann@example.org': (550, b'no ann@example.org here')}."""
+    ask()
+
+    def refusing(*_: object, **__: object) -> None:
+        raise SMTPRecipientsRefused({"ann@example.org": (550, b"no ann@example.org here")})
+
+    backend = "django.core.mail.backends.locmem.EmailBackend.send_messages"
+    monkeypatch.setattr(backend, refusing)
+    mail_links()
+    assert f"user {person.pk}: not mailed: SMTPRecipientsRefused 550" in caplog.text
+    assert "example.org" not in caplog.text
 
 
 def test_without_a_mail_server_nothing_is_mailed(person) -> None:
