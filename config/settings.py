@@ -535,7 +535,11 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
+        "plain": {
+            "()": "kit.health.logs.PlainLines",
+            "fmt": "{asctime} {levelname} {name}: {message}",
+            "style": "{",
+        },
         "json": {"()": "kit.health.logs.JsonLines"},
     },
     "filters": {"requests": {"()": "kit.middleware.RequestLines"}},

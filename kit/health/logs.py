@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import cache
 from smtplib import SMTPRecipientsRefused
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -33,7 +33,16 @@ _HIDDEN: Final = (
     (re.compile(r"DETAIL: .*"), "DETAIL: ..."),
 )
 _MIN_SECRET = 6
+_told: set[str] = set()
 _MAX_SQL = 2_000
+
+
+class PlainLines(logging.Formatter):
+    """Lines for people."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, without the secrets of the settings."""
+        return without_secrets(super().format(record))
 
 
 class JsonLines(logging.Formatter):
@@ -70,12 +79,20 @@ def without_secrets(text: str) -> str:
     return text
 
 
+def hide(*secrets: str) -> None:
+    """No line holds these from now on: keys and addresses with passwords out of files."""
+    _told.update(secrets)
+    _secrets.cache_clear()
+
+
 @cache
 def _secrets() -> list[str]:
     found = {value for name, value in os.environ.items() if _SECRET_NAME.search(name.upper())}
-    found |= {settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS}
-    urls = (settings.DATABASE_URL, settings.BROKER_URL, settings.EMAIL_URL)
-    found |= {urlsplit(url).password or "" for url in urls}
+    found |= {settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS, settings.SEED_KEY}
+    urls = {settings.DATABASE_URL, settings.BROKER_URL, settings.EMAIL_URL, settings.LIMITS_CACHE}
+    passwords = {urlsplit(url).password or "" for url in urls | {settings.OPENAI_PROXY} | _told}
+    # As they stand in addresses, and as drivers quote them.
+    found |= _told | passwords | {unquote(each) for each in passwords}
     return sorted((each for each in found if len(each) >= _MIN_SECRET), key=len, reverse=True)
 
 
