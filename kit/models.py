@@ -97,6 +97,9 @@ class SignInLink(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
     told_at = models.DateTimeField(null=True)
+    # Whether the password that the person has was chosen in a session that began with it: its
+    # maker may know that password.
+    chose_password = models.BooleanField(default=False, db_default=False)
     # Whether what was decided in sessions that began with it is the person's own, as they said
     # when they were in by means of their own; null: not yet.
     is_theirs = models.BooleanField(null=True)

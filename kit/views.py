@@ -29,14 +29,22 @@ from kit.account.links import (
     choose_password,
     find_link,
     hand_link,
+    is_first_way_in,
     use_link,
     waiting_requests,
 )
 from kit.errors import is_passing, is_too_long
-from kit.models import Tries
+from kit.models import SignInLink, Tries
 
 # For so long after signing in by a link a person may choose a password without the old one.
 _FORGOTTEN_SECONDS = 60 * 60
+
+BY_OTHERS_LINK = (
+    "The link that you signed in with was made by somebody else, who could have chosen this "
+    "password. So what you decide counts in no release until you say that it is yours. To end "
+    "that, sign in by a link that was mailed to you or that whoever runs this site makes "
+    "(manage.py sign_in_link), and choose a password there."
+)
 
 # Seconds after which a script may ask again: longer than SQLite waits for a lock.
 _RETRY_AFTER = 30
@@ -149,13 +157,18 @@ def keep_password(request: HttpRequest, password: str) -> None:
     """Set the person's password, stay signed in, and say what else that changed."""
     assert isinstance(request.user, User)
     was_first = not request.user.has_usable_password()
-    tokens = choose_password(user=request.user, password=password)
+    by_other = SignInLink.objects.filter(pk=audit.link_of(request)).first()
+    if by_other is not None and is_first_way_in(by_other):
+        # Nobody else has a way in any more: what is done from here on is the person's own.
+        del request.session[audit.BY_OTHER]
+        by_other = None
+    tokens = choose_password(user=request.user, password=password, link=by_other)
     update_session_auth_hash(request, request.user)
     request.session.pop(BY_LINK, None)
     said = "Your password is set. Use it to sign in from now on. You are signed out elsewhere."
+    if by_other is not None:
+        messages.warning(request, BY_OTHERS_LINK)
     if was_first:
-        # Nobody else has a way in any more: what is done from here on is the person's own.
-        request.session.pop(audit.BY_OTHER, None)
         said += " API tokens and links made before it no longer work."
     elif tokens:
         said += f" Your API tokens ({tokens}) still work: revoke those that others may know."

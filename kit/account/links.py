@@ -24,7 +24,7 @@ from django.utils import timezone
 from kit import audit
 from kit.errors import Refused
 from kit.health.logs import mail_fault
-from kit.models import ApiToken, LinkRequest, SignInLink
+from kit.models import ApiToken, LinkRequest, ProviderIdentity, SignInLink
 
 logger = logging.getLogger(__name__)
 # The route, for `path` and for the terminal, which need not import every page to print it.
@@ -106,8 +106,26 @@ def end_links(*, user: User) -> None:
     SignInLink.objects.filter(user=user, used_at=None).delete()
 
 
-def choose_password(*, user: User, password: str) -> int:
+def is_first_way_in(link: SignInLink) -> bool:
+    """Whether nobody was in the account before who came by this link, nor has a password now.
+
+    Then it is its holder's, whoever that is: there is nobody else yet whom it could be taken from.
+    """
+    user = link.user
+    earlier = SignInLink.objects.filter(user=user, used_at__lt=link.used_at)
+    is_linked = ProviderIdentity.objects.filter(user=user).exists()
+    return not (user.has_usable_password() or is_linked or earlier.exists())
+
+
+def link_of_password(user: User) -> SignInLink | None:
+    """The link by somebody else after which the person's password was chosen, if it was so."""
+    return SignInLink.objects.filter(user=user, chose_password=True).first()
+
+
+def choose_password(*, user: User, password: str, link: SignInLink | None = None) -> int:
     """Set the person's password: from here on nobody gets in by a link made before.
+
+    `link` is the one by somebody else with which this session began: its maker may be who chooses.
 
     The first password also ends the API tokens: until then whoever made the account could have
     signed in and kept one. A later one ends none. Returns how many are left. (Sessions opened
@@ -118,6 +136,9 @@ def choose_password(*, user: User, password: str) -> int:
         if not held.has_usable_password():
             ApiToken.objects.filter(user=user).delete()
         end_links(user=user)
+        SignInLink.objects.filter(user=user, chose_password=True).update(chose_password=False)
+        if link is not None:
+            SignInLink.objects.filter(pk=link.pk).update(chose_password=True)
         user.set_password(password)
         user.save(update_fields=["password"])
         return ApiToken.objects.filter(user=user).count()
