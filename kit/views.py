@@ -25,11 +25,13 @@ from kit.account.entering import BY_LINK, begin, let_in, who_waits
 from kit.account.forms import AskForm, CodeForm, SignInForm, too_many_words
 from kit.account.limits import LIMITS, LINKS, TooMany, lift
 from kit.account.links import (
+    AGREED_FOR,
     ask_for_link,
     choose_password,
     find_link,
     hand_link,
     is_first_way_in,
+    is_mailed_to,
     use_link,
     waiting_requests,
 )
@@ -202,10 +204,26 @@ def sign_in_hand(request: HttpRequest, pk: int) -> HttpResponse:
     actor = _staff(request)
     asked = get_object_or_404(waiting_requests(), pk=pk)
     with htmx.refusal_shown(request):
-        path = reverse("sign-in-link", args=[hand_link(user=asked.user, actor=actor)])
+        site = request.build_absolute_uri("/").rstrip("/")
+        token = hand_link(user=asked.user, actor=actor, site=site)
+        if not token:
+            messages.info(request, _why_no_link(asked.user))
+            return htmx.redirect(request, reverse("sign-in-requests"))
+        path = reverse("sign-in-link", args=[token])
         context = {"person": asked.user, "link": request.build_absolute_uri(path)}
         return htmx.render(request, "kit/sign_in_hand.html", context)
     return htmx.redirect(request, reverse("sign-in-requests"))
+
+
+def _why_no_link(user: User) -> str:
+    if is_mailed_to(user):
+        return f"The link is mailed to {user.username}'s own address."
+    return (
+        f"{user.username} has decided things already, and whoever holds the link could decide in "
+        f"their name. So it takes two: let another superuser make the link within "
+        f"{AGREED_FOR.days} days, or whoever runs the server: "
+        f"manage.py sign_in_link {user.username}."
+    )
 
 
 def _locked() -> list[tuple[Tries, str]]:

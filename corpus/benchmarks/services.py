@@ -15,7 +15,14 @@ from django.db import IntegrityError, transaction
 from corpus.benchmarks.archive import DELETE, refuse_archived
 from corpus.models import Benchmark, Domain, Invitation, Layer, Licence, Membership, Role
 from kit import audit
-from kit.account.links import AGREED_FOR, agree_to_link, create_link, end_links, is_mailed_to
+from kit.account.links import (
+    AGREED_FOR,
+    agree_to_link,
+    create_link,
+    end_links,
+    has_decided,
+    is_mailed_to,
+)
 from kit.account.names import check_name, looks, taken_names
 from kit.errors import Refused
 from kit.models import Event, ProviderIdentity, Quota
@@ -175,11 +182,6 @@ def add_people(
             added.append(add_person(username=each, taken=taken, **place))
             taken.setdefault(looks(each), each)
         return added
-
-
-def has_decided(user: User) -> bool:
-    """Whether something stands under the person's name, which a link's holder could add to."""
-    return Event.objects.filter(actor=user, once=None).exists()
 
 
 def _invite(

@@ -24,7 +24,7 @@ from django.utils import timezone
 from kit import audit
 from kit.errors import Refused
 from kit.health.logs import mail_fault
-from kit.models import ApiToken, LinkRequest, ProviderIdentity, SignInLink
+from kit.models import ApiToken, Event, LinkRequest, ProviderIdentity, SignInLink
 
 logger = logging.getLogger(__name__)
 # The route, for `path` and for the terminal, which need not import every page to print it.
@@ -83,6 +83,11 @@ def agree_to_link(*, user: User, actor: User, site: str) -> str:
     asked.agreed_by, asked.agreed_at, asked.site, asked.mailed_at = actor, now, site, None
     asked.save()
     return ""
+
+
+def has_decided(user: User) -> bool:
+    """Whether something stands under the person's name, which a link's holder could add to."""
+    return Event.objects.filter(actor=user, once=None).exists()
 
 
 def is_mailed_to(user: User) -> bool:
@@ -154,7 +159,7 @@ def ask_for_link(*, name: str, site: str) -> None:
 
 def waiting_requests() -> QuerySet[LinkRequest]:
     """Requests that no mail answered."""
-    return LinkRequest.objects.filter(mailed_at=None).select_related("user")
+    return LinkRequest.objects.filter(mailed_at=None).select_related("user", "agreed_by")
 
 
 def mail_links() -> None:
@@ -177,13 +182,19 @@ def mail_links() -> None:
             logger.warning("sign-in link of user %s: not mailed: %s", asked.user_id, fault)
 
 
-def hand_link(*, user: User, actor: User) -> str:
-    """A link for anybody, by whoever runs the site. Raises Refused for everybody else."""
+def hand_link(*, user: User, actor: User, site: str) -> str:
+    """A link for anybody, by whoever runs the site; for somebody who decided things "" until a
+    second superuser wants it, or where it is mailed. Raises Refused for everybody else."""
     if not actor.is_superuser:
         raise Refused("Only a superuser makes links for any account.")
     with transaction.atomic():
-        audit.record(actor=actor, verb="renew sign-in link", target=user)
-        return create_link(user=user, made_by=actor)
+        if has_decided(user):
+            token = agree_to_link(user=user, actor=actor, site=site)
+        else:
+            token = create_link(user=user, made_by=actor)
+        verb = "renew sign-in link" if token else "agree to sign-in link"
+        audit.record(actor=actor, verb=verb, target=user)
+        return token
 
 
 def ask_for_address(*, user: User, address: str, site: str) -> None:

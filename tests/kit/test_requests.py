@@ -162,6 +162,37 @@ def test_superuser_sees_who_asks_and_hands_a_link_over(person) -> None:
     assert Client().post(link).url == reverse("choose-password")
 
 
+def test_a_link_to_somebody_with_decisions_takes_two_superusers(person) -> None:
+    with transaction.atomic():
+        audit.record(actor=person, verb="vote", target=person)
+    ask()
+    url = reverse("sign-in-hand", args=[LinkRequest.objects.get().pk])
+    first = of(root())
+    for _ in range(2):  # twice by one is once
+        said = one_line(first.post(url, follow=True))
+        assert "let another superuser make the link within 7 days" in said
+        assert "manage.py sign_in_link ann" in said
+    assert not SignInLink.objects.exists()
+    second = of(User.objects.create_superuser("root-2"))
+    assert "root agreed" in one_line(second.get(reverse("sign-in-requests")))
+    assert Client().post(second.post(url).context["link"]).status_code == 302
+    verbs = Event.objects.filter(verb__endswith="sign-in link").order_by("pk")
+    assert list(verbs.values_list("verb", "actor__username")) == [
+        *[("agree to sign-in link", "root")] * 2,
+        ("renew sign-in link", "root-2"),
+    ]
+
+
+def test_of_who_has_an_address_superusers_get_no_link_either(person, with_mail) -> None:
+    with transaction.atomic():
+        audit.record(actor=person, verb="vote", target=person)
+    ask()
+    url = reverse("sign-in-hand", args=[LinkRequest.objects.get().pk])
+    assert "mailed to ann" in one_line(of(root()).post(url, follow=True))
+    mail_links()
+    assert [sent.to for sent in mail.outbox] == [["ann@example.org"]]
+
+
 def test_staff_see_requests_and_make_no_link(person) -> None:
     ask()
     client = of(root(is_superuser=False))
