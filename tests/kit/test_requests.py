@@ -13,10 +13,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.safety import read_mail_server
-from corpus.benchmarks.services import add_person, remove_person, renew_link
-from corpus.models import Membership
+from corpus.benchmarks.services import add_person, change_person, remove_person, renew_link
+from corpus.models import Benchmark, Membership
 from kit import audit
-from kit.account.links import AGREED_FOR, create_link, mail_links
+from kit.account.identities import link_identity
+from kit.account.links import AGREED_FOR, choose_password, create_link, mail_links
 from kit.models import Event, LinkRequest, SignInLink
 from kit.runs.periodic import PeriodicTasks
 from tests.factories import make_benchmark, make_member, make_user, used_by
@@ -256,11 +257,18 @@ def test_request_that_was_mailed_waits_for_no_admin(person, with_mail) -> None:
 # --- Links by others -------------------------------------------------------------------------
 
 
+def make_admin(benchmark: Benchmark, name: str) -> User:
+    """An admin by means of their own, whose account no admin made."""
+    made = make_member(benchmark, name, "admin")
+    choose_password(user=made, password=WORDS)
+    return made
+
+
 @pytest.fixture
 def decided() -> tuple[Membership, Client]:
     """Somebody without a password who decided something, and an admin of their benchmark."""
     benchmark = make_benchmark()
-    admin = make_member(benchmark, "boss", "admin")
+    admin = make_admin(benchmark, "boss")
     member, token = add_person(
         benchmark=benchmark, username="ann", roles=["annotator"], actor=admin
     )
@@ -279,7 +287,7 @@ def test_a_link_to_somebody_with_decisions_takes_two_admins(decided) -> None:
     for _ in range(2):  # twice by one is once
         assert "let another admin make the link within 7 days" in asked_of(boss, member)
     assert not SignInLink.objects.filter(used_at=None).exists()
-    other = of(make_member(member.benchmark, "vice", "admin"))
+    other = of(make_admin(member.benchmark, "vice"))
     assert "waits for a second admin" in one_line(other.get(reverse("people", args=["demo"])))
     assert "/sign-in/" in asked_of(other, member)
     verbs = Event.objects.filter(verb__endswith="sign-in link").values_list(
@@ -289,6 +297,50 @@ def test_a_link_to_somebody_with_decisions_takes_two_admins(decided) -> None:
         *[("agree to sign-in link", "boss")] * 2,
         ("renew sign-in link", "vice"),
     ]
+
+
+def test_a_second_account_of_the_first_admin_is_no_second_admin(decided) -> None:
+    """Nor one that such an account made, whichever of them is first."""
+    member, boss = decided
+    admin, place = User.objects.get(username="boss"), {"benchmark": member.benchmark}
+    puppets = []
+    for name in ("puppet", "puppet-2"):  # the second is made by the first
+        made, token = add_person(**place, username=name, roles=["admin"], actor=admin)
+        puppet = Client()
+        puppet.post(reverse("sign-in-link", args=[token]))
+        assert "choose a password under Account first" in asked_of(puppet, member)
+        puppet.post(reverse("choose-password"), {"new_password1": WORDS, "new_password2": WORDS})
+        puppets.append(puppet)
+        admin = made.user
+    for first, others in ((boss, puppets), (puppets[1], [puppets[0], boss])):
+        LinkRequest.objects.all().delete()
+        asked_of(first, member)
+        for other in others:
+            said = asked_of(other, member)
+            assert "one of you added the other" in said
+            assert "manage.py sign_in_link ann" in said
+    assert not SignInLink.objects.filter(used_at=None).exists()
+    assert "/sign-in/" in asked_of(of(make_admin(member.benchmark, "vice")), member)
+
+
+def test_who_was_made_an_admin_since_is_no_second_admin(decided) -> None:
+    member, boss = decided
+    helper = make_admin(member.benchmark, "helper")
+    place = Membership.objects.get(user=helper)
+    change_person(membership=place, roles=["annotator"], domains=[], actor=None)
+    asked_of(boss, member)
+    change_person(membership=place, roles=["admin"], domains=[], actor=None)
+    assert "you were made an admin since" in asked_of(of(helper), member)
+
+
+def test_an_admin_whom_the_identity_provider_knows_is_a_second_admin(decided) -> None:
+    member, boss = decided
+    admin = User.objects.get(username="boss")
+    place = {"benchmark": member.benchmark, "roles": ["admin"], "actor": admin}
+    vice = add_person(username="vice", **place)[0].user
+    link_identity(user=vice, issuer="https://idp.example", subject="7", actor=None)
+    asked_of(boss, member)
+    assert "/sign-in/" in asked_of(of(vice), member)
 
 
 def test_who_is_taken_out_and_added_again_gets_no_link_by_that(decided) -> None:
@@ -304,14 +356,14 @@ def test_what_the_first_admin_wanted_a_week_ago_is_over(decided) -> None:
     member, boss = decided
     asked_of(boss, member)
     LinkRequest.objects.update(agreed_at=timezone.now() - AGREED_FOR)
-    other = of(make_member(member.benchmark, "vice", "admin"))
+    other = of(make_admin(member.benchmark, "vice"))
     assert "let another admin" in asked_of(other, member)
 
 
 def test_with_an_address_the_link_goes_there_and_to_no_admin(decided, with_mail) -> None:
     member, boss = decided
     User.objects.filter(pk=member.user_id).update(email="ann@example.org")
-    other = of(make_member(member.benchmark, "vice", "admin"))
+    other = of(make_admin(member.benchmark, "vice"))
     for client in (boss, other):
         said = asked_of(client, member)
         assert "mailed to ann" in said
