@@ -199,7 +199,7 @@ class ApiToken(models.Model):
     scope = models.CharField(max_length=8, choices=Scope.choices)
     token_hash = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(default=timezone.now)
-    # Null: of before tokens had an end.
+    # Null: made by processes of a version in which tokens had no end.
     expires_at = models.DateTimeField(null=True)
     # As `Event.link`, of the session in which it was made.
     link = models.ForeignKey(SignInLink, null=True, on_delete=models.PROTECT, related_name="tokens")

@@ -2,12 +2,12 @@
 
 import sys
 import time
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.core.exceptions import PermissionDenied
@@ -22,7 +22,7 @@ from django.views.defaults import page_not_found
 
 from kit import audit, htmx
 from kit.account.entering import BY_LINK, begin, let_in, who_waits
-from kit.account.forms import AskForm, CodeForm, SignInForm, too_many_words
+from kit.account.forms import AskForm, CodeForm, PasswordForm, SignInForm, too_many_words
 from kit.account.limits import LIMITS, LINKS, TooMany, lift
 from kit.account.links import (
     AGREED_FOR,
@@ -148,15 +148,15 @@ def choose_password_page(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     if needs_old_password(request):
         return redirect("account")
-    form = SetPasswordForm(request.user, request.POST if request.method == "POST" else None)
+    form = PasswordForm(request.user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        keep_password(request, form.cleaned_data["new_password1"])
+        keep_password(request, form.cleaned_data)
         return redirect("home")
     return htmx.render(request, "kit/choose_password.html", form=form)
 
 
-def keep_password(request: HttpRequest, password: str) -> None:
-    """Set the person's password, stay signed in, and say what else that changed."""
+def keep_password(request: HttpRequest, said: dict[str, Any]) -> None:
+    """Set the password of a PasswordForm, stay signed in, and say what else that changed."""
     assert isinstance(request.user, User)
     was_first = not request.user.has_usable_password()
     by_other = SignInLink.objects.filter(pk=audit.link_of(request)).first()
@@ -164,17 +164,22 @@ def keep_password(request: HttpRequest, password: str) -> None:
         # Nobody else has a way in any more: what is done from here on is the person's own.
         del request.session[audit.BY_OTHER]
         by_other = None
-    tokens = choose_password(user=request.user, password=password, link=by_other)
+    tokens = choose_password(
+        user=request.user,
+        password=said["new_password1"],
+        link=by_other,
+        keeps_tokens=said.get("keep_tokens", False),
+    )
     update_session_auth_hash(request, request.user)
     request.session.pop(BY_LINK, None)
-    said = "Your password is set. Use it to sign in from now on. You are signed out elsewhere."
+    words = "Your password is set. Use it to sign in from now on. You are signed out elsewhere."
     if by_other is not None:
         messages.warning(request, BY_OTHERS_LINK)
     if was_first:
-        said += " API tokens and links made before it no longer work."
+        words += " API tokens and links made before it no longer work."
     elif tokens:
-        said += f" Your API tokens ({tokens}) still work: revoke those that others may know."
-    messages.success(request, said)
+        words += f" Your API tokens ({tokens}) still work: revoke those that others may know."
+    messages.success(request, words)
 
 
 @require_GET

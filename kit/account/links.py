@@ -127,18 +127,20 @@ def link_of_password(user: User) -> SignInLink | None:
     return SignInLink.objects.filter(user=user, chose_password=True).first()
 
 
-def choose_password(*, user: User, password: str, link: SignInLink | None = None) -> int:
+def choose_password(
+    *, user: User, password: str, link: SignInLink | None = None, keeps_tokens: bool = False
+) -> int:
     """Set the person's password: from here on nobody gets in by a link made before.
 
     `link` is the one by somebody else with which this session began: its maker may be who chooses.
 
-    The first password also ends the API tokens: until then whoever made the account could have
-    signed in and kept one. A later one ends none. Returns how many are left. (Sessions opened
-    before end by themselves, in Django's own way.)
+    API tokens end as well: whoever knew the old password could have made one. A person may keep
+    theirs, but not past the first password: until then whoever made the account could have signed
+    in. Returns how many are left. (Sessions opened before end by themselves, in Django's own way.)
     """
     with transaction.atomic():
         held = User.objects.select_for_update(no_key=True).get(pk=user.pk)
-        if not held.has_usable_password():
+        if not (keeps_tokens and held.has_usable_password()):
             ApiToken.objects.filter(user=user).delete()
         end_links(user=user)
         SignInLink.objects.filter(user=user, chose_password=True).update(chose_password=False)

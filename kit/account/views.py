@@ -5,7 +5,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -16,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from kit import audit, htmx
 from kit.account.decisions import doubtful_decisions, say_whose
 from kit.account.factor import has_factor
-from kit.account.forms import AddressForm, NewPasswordForm, TokenForm
+from kit.account.forms import AddressForm, NewPasswordForm, PasswordForm, TokenForm
 from kit.account.links import ask_for_address, confirmed_address, is_first_way_in, set_address
 from kit.account.sessions import end_sessions, sessions_of
 from kit.account.tokens import create_token, revoke_token
@@ -37,7 +36,7 @@ def account(request: HttpRequest) -> HttpResponse:
     """See the account; choose or change the password, so that one comes back without a link."""
     form = _password_form(request, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        keep_password(request, form.cleaned_data["new_password1"])
+        keep_password(request, form.cleaned_data)
         return htmx.redirect(request, reverse("account"))
     return _page(request, form=form)
 
@@ -147,10 +146,10 @@ def _page(request: HttpRequest, **shown: Any) -> HttpResponse:
     return show(request, "kit/account.html", context)
 
 
-def _password_form(request: HttpRequest, data: Any) -> SetPasswordForm:
+def _password_form(request: HttpRequest, data: Any) -> PasswordForm:
     if needs_old_password(request):
         return NewPasswordForm(request, _person(request), data)
-    return SetPasswordForm(_person(request), data)
+    return PasswordForm(_person(request), data)
 
 
 def _person(request: HttpRequest) -> User:
