@@ -32,11 +32,12 @@ from kit.account.links import (
     hand_link,
     is_first_way_in,
     is_mailed_to,
+    link_by_other,
     use_link,
     waiting_requests,
 )
 from kit.errors import is_passing, is_too_long
-from kit.models import SignInLink, Tries
+from kit.models import Tries
 
 # For so long after signing in by a link a person may choose a password without the old one.
 _FORGOTTEN_SECONDS = 60 * 60
@@ -159,7 +160,7 @@ def keep_password(request: HttpRequest, said: dict[str, Any]) -> None:
     """Set the password of a PasswordForm, stay signed in, and say what else that changed."""
     assert isinstance(request.user, User)
     was_first = not request.user.has_usable_password()
-    by_other = SignInLink.objects.filter(pk=audit.link_of(request)).first()
+    by_other = link_by_other(request)
     if by_other is not None and is_first_way_in(by_other):
         # Nobody else has a way in any more: what is done from here on is the person's own.
         del request.session[audit.BY_OTHER]

@@ -17,6 +17,7 @@ from django.core import signing
 from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -120,6 +121,12 @@ def is_first_way_in(link: SignInLink) -> bool:
     earlier = SignInLink.objects.filter(user=user, used_at__lt=link.used_at)
     is_linked = ProviderIdentity.objects.filter(user=user).exists()
     return not (user.has_usable_password() or is_linked or earlier.exists())
+
+
+def link_by_other(request: HttpRequest) -> SignInLink | None:
+    """The link by somebody else with which this session began, or its token's did."""
+    pk = audit.link_of(request)
+    return None if pk is None else SignInLink.objects.select_related("user").get(pk=pk)
 
 
 def link_of_password(user: User) -> SignInLink | None:

@@ -16,7 +16,13 @@ from kit import audit, htmx
 from kit.account.decisions import doubtful_decisions, say_whose
 from kit.account.factor import has_factor
 from kit.account.forms import AddressForm, NewPasswordForm, PasswordForm, TokenForm
-from kit.account.links import ask_for_address, confirmed_address, is_first_way_in, set_address
+from kit.account.links import (
+    ask_for_address,
+    confirmed_address,
+    is_first_way_in,
+    link_by_other,
+    set_address,
+)
 from kit.account.sessions import end_sessions, sessions_of
 from kit.account.tokens import create_token, revoke_token
 from kit.errors import Refused
@@ -127,7 +133,7 @@ def account_address(request: HttpRequest, said: str) -> HttpResponse:
 def _page(request: HttpRequest, **shown: Any) -> HttpResponse:
     """The whole page around the form that was sent; 422 where that is wrong."""
     person = _person(request)
-    by_link = SignInLink.objects.filter(pk=audit.link_of(request)).first()
+    by_link = link_by_other(request)
     bound = [form for form in shown.values() if getattr(form, "errors", None)]
     context = {
         "form": _password_form(request, None),

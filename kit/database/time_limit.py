@@ -33,8 +33,11 @@ def limited_statements(get_response: GetResponse) -> GetResponse:
         seconds = settings.ASSAY_QUERY_SECONDS if is_look else settings.ASSAY_WRITE_SECONDS
         with _limits(seconds):
             response = get_response(request)
-        is_made_here = isinstance(response, StreamingHttpResponse) and not response.is_async
-        if is_made_here and getattr(response, "file_to_stream", None) is None:
+        if (
+            isinstance(response, StreamingHttpResponse)
+            and not response.is_async
+            and getattr(response, "file_to_stream", None) is None
+        ):
             parts = _within(seconds, response)
             # Most costs come before the first rows: what takes too long there is answered.
             response.streaming_content = chain(list(islice(parts, 1)), parts)
