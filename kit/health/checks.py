@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from celery import current_app
 from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import Case, F, Min, Q, When
 from django.template.defaultfilters import filesizeformat, pluralize
 from django.utils import timezone
-from kombu import Connection
 
 from kit import storage
 from kit.runs.models import RunStatus
@@ -61,7 +61,14 @@ def _elsewhere() -> list[Check]:
     """What is asked of other machines, where the settings name them; asked twice a minute."""
     asked = {"storage": _storage} if storage.FILES in settings.STORAGES else {}
     asked |= {"broker": _broker} if settings.BROKER_URL else {}
-    return [cache.get_or_set(f"kit.health.{name}", ask, _KEPT) for name, ask in asked.items()]
+    found = []
+    for name, ask in asked.items():
+        kept: Check | None = cache.get(f"kit.health.{name}")
+        if kept is None:
+            kept = ask()
+            cache.set(f"kit.health.{name}", kept, _KEPT)
+        found.append(kept)
+    return found
 
 
 def _storage() -> Check:
@@ -77,7 +84,7 @@ def _broker() -> Check:
     names = ("read_timeout", "write_timeout")
     if settings.BROKER_URL.startswith("redis"):
         names = ("socket_timeout", "socket_connect_timeout")
-    broker = Connection(
+    broker = current_app.connection_for_write(
         settings.BROKER_URL,
         connect_timeout=_PATIENCE,
         transport_options=dict.fromkeys(names, _PATIENCE),
