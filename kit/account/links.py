@@ -25,7 +25,7 @@ from django.utils import timezone
 from kit import audit
 from kit.errors import Refused
 from kit.health.logs import mail_fault
-from kit.models import ApiToken, Event, LinkRequest, ProviderIdentity, SignInLink
+from kit.models import ApiToken, Event, LinkRequest, ProviderIdentity, SignInLink, Tries
 
 logger = logging.getLogger(__name__)
 # The route, for `path` and for the terminal, which need not import every page to print it.
@@ -159,11 +159,20 @@ def choose_password(
 
 
 def ask_for_link(*, name: str, site: str) -> None:
-    """Note that the person of this user name or mail address wants a link, if there is one."""
+    """Note that the person of this user name or mail address wants a link, if there is one.
+
+    For a name that nobody has a row is written as well, until the hour is over: the time that
+    writing takes would tell who exists.
+    """
+    now = timezone.now()
     people = User.objects.filter(Q(username=name) | Q(email__iexact=name), is_active=True)
-    asked = {"asked_at": timezone.now(), "site": site, "mailed_at": None}
-    for user in people:
+    found = list(people)
+    for user in found:
+        asked = {"asked_at": now, "site": site, "mailed_at": None}
         LinkRequest.objects.update_or_create(user=user, defaults=asked)
+    if not found:
+        until = {"ends_at": now + timedelta(hours=1)}
+        Tries.objects.update_or_create(key=f"nobody:{digest(name)}", defaults=until)
 
 
 def waiting_requests() -> QuerySet[LinkRequest]:
