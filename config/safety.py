@@ -10,17 +10,20 @@ import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+N = TypeVar("N", int, float)
 _WORTHLESS = ("changeme", "change-me", "secret", "insecure", "default", "password", "example")
 _MIN_LENGTH = 32
 # Stands below the key where the folder held other things before it.
 _IN_USE = "in a folder that was in use before"
 _YES, _NO = ("1", "true", "yes", "on", "y", "ok"), ("0", "false", "no", "off", "n")
+# As corpus.models.Role, which is not there yet when the settings are read.
+_ROLES = ("annotator", "reviewer", "admin")
 _ANYBODY_WRITES = stat.S_IWOTH | stat.S_ISVTX
 
 
@@ -122,14 +125,29 @@ def check_environment(*, secret_key: str, allowed_hosts: list[str], debug: bool)
             "SECRET_KEY is not set. Set it to 50 random characters, or start with `make run`, "
             "which keeps one in the data folder."
         )
-    if len(secret_key) < _MIN_LENGTH or any(word in secret_key.lower() for word in _WORTHLESS):
-        raise ImproperlyConfigured(
-            f"SECRET_KEY is too weak: use at least {_MIN_LENGTH} random characters."
-        )
+    check_key("SECRET_KEY", secret_key)
     if not allowed_hosts or any(host.strip() in ("*", ".") for host in allowed_hosts):
         raise ImproperlyConfigured(
             "ALLOWED_HOSTS must name this server's hosts; '*' is not accepted outside debug."
         )
+
+
+def check_key(name: str, key: str) -> None:
+    """Raise ImproperlyConfigured for a key with which somebody could guess signatures."""
+    if len(key) < _MIN_LENGTH or any(word in key.lower() for word in _WORTHLESS):
+        raise ImproperlyConfigured(
+            f"{name} is too weak: use at least {_MIN_LENGTH} random characters."
+        )
+
+
+def check_sockets(name: str, given: list[str]) -> None:
+    """Raise ImproperlyConfigured for what is no address:port."""
+    for each in given:
+        host, _, port = each.strip().rpartition(":")
+        if not host or not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+            raise ImproperlyConfigured(
+                f"{name}: {each!r} is no address:port, such as 10.1.2.3:443."
+            )
 
 
 def check_networks(given: list[str]) -> None:
@@ -192,6 +210,9 @@ def check_groups(given: Any) -> dict[str, dict[str, Any]]:
     for name, place in given.items():
         if not (isinstance(place, dict) and place.get("benchmark") and place.get("roles")):
             raise ImproperlyConfigured(f"OIDC_GROUPS: {name!r} needs a benchmark and roles.")
+        if not isinstance(place["roles"], list) or set(place["roles"]) - set(_ROLES):
+            roles = ", ".join(_ROLES)
+            raise ImproperlyConfigured(f"OIDC_GROUPS: roles of {name!r} are a list of {roles}.")
     return given
 
 
@@ -206,7 +227,15 @@ class Env(environ.Env):
         try:
             return super().get_value(var, cast, *args, **kwargs)
         except ValueError:
-            raise ImproperlyConfigured(f"{var} is {given!r}, which is no number.") from None
+            kind = {int: "number", float: "number", bool: "yes or no"}.get(cast, "JSON")
+            raise ImproperlyConfigured(f"{var} is {given!r}, which is no {kind}.") from None
+
+    def number(self, var: str, default: N, *, least: float = 0) -> N:
+        """A number of the default's type; raises ImproperlyConfigured for one below `least`."""
+        found: N = self.get_value(var, cast=type(default), default=default)
+        if not found >= least:  # nor is what is no number, "nan"
+            raise ImproperlyConfigured(f"{var} is {found}; it must be {least} or more.")
+        return found
 
 
 def say_in_one_line(kind: type[BaseException], error: BaseException, trace: Any) -> None:

@@ -4,6 +4,7 @@ Safe by default: debug is off, hosts are loopback, and a start outside debug wit
 of one's own is refused (config/safety.py). `make run` generates that key into the data folder.
 """
 
+import logging
 import os
 import re
 import sys
@@ -17,10 +18,12 @@ from config.safety import (
     check_environment,
     check_groups,
     check_header,
+    check_key,
     check_networks,
     check_path,
     check_provider,
     check_rate,
+    check_sockets,
     data_folder,
     keep_private,
     read_mail_server,
@@ -55,7 +58,7 @@ ASSAY_STORAGE = env.str("ASSAY_STORAGE", default="")
 
 # How many copies of the database that `make run` makes before upgrades are kept in backups/; 0
 # makes none.
-ASSAY_BACKUPS = env.int("ASSAY_BACKUPS", default=3)
+ASSAY_BACKUPS = env.number("ASSAY_BACKUPS", 3)
 
 # --- Safety ----------------------------------------------------------------------------------
 # Never on where others can reach the server: debug pages show settings and code.
@@ -85,11 +88,14 @@ check_address("SECURITY_CONTACT", SECURITY_CONTACT, ("mailto", "https", "tel"))
 # Settled quietly here; `make run` and `make setup` say so where the folder cannot be shut.
 keep_private(ASSAY_DATA)
 check_environment(secret_key=SECRET_KEY, allowed_hosts=ALLOWED_HOSTS, debug=DEBUG)
+for _key in SECRET_KEY_FALLBACKS:
+    check_key("SECRET_KEY_FALLBACKS", _key)
 check_networks(TRUSTED_PROXIES)
 
 # --- Machines --------------------------------------------------------------------------------
 # An OpenAI-compatible endpoint; with neither set, the practice model answers.
 OPENAI_BASE_URL = env.str("OPENAI_BASE_URL", default="")
+check_address("OPENAI_BASE_URL", OPENAI_BASE_URL, ("https", "http"))
 # The key of that endpoint; shown on no screen, stored in no row.
 OPENAI_API_KEY = env.str("OPENAI_API_KEY", default="")
 # The model name asked for at that endpoint.
@@ -97,8 +103,8 @@ ASSAY_MODEL = env.str("ASSAY_MODEL", default="llama-3.3-70b-instruct")
 # A proxy for that endpoint; those of the environment are not asked.
 OPENAI_PROXY = env.str("OPENAI_PROXY", default="")
 # What may be asked there per minute by all workers together; 0 is no limit.
-OPENAI_REQUESTS_PER_MINUTE = env.int("OPENAI_REQUESTS_PER_MINUTE", default=0)
-OPENAI_TOKENS_PER_MINUTE = env.int("OPENAI_TOKENS_PER_MINUTE", default=0)
+OPENAI_REQUESTS_PER_MINUTE = env.number("OPENAI_REQUESTS_PER_MINUTE", 0)
+OPENAI_TOKENS_PER_MINUTE = env.number("OPENAI_TOKENS_PER_MINUTE", 0)
 # The model of each role by default, as "endpoint/model": ASSAY_MODEL_JUDGE, ASSAY_MODEL_EMBEDDER.
 ASSAY_MODEL_OF_ROLE = {
     name.removeprefix("ASSAY_MODEL_").lower(): value
@@ -114,8 +120,9 @@ ASSAY_PRICES = env.str("ASSAY_PRICES", default="")
 ASSAY_TOKENIZERS = env.str("ASSAY_TOKENIZERS", default="")
 # Where the practice model listens; `make run` sets it.
 ASSAY_PRACTICE_URL = env.str("ASSAY_PRACTICE_URL", default="")
+check_address("ASSAY_PRACTICE_URL", ASSAY_PRACTICE_URL, ("https", "http"))
 # Model calls in flight of each worker at a run.
-ASSAY_CALLS_IN_FLIGHT = env.int("ASSAY_CALLS_IN_FLIGHT", default=16)
+ASSAY_CALLS_IN_FLIGHT = env.number("ASSAY_CALLS_IN_FLIGHT", 16, least=1)
 
 # --- Background work -------------------------------------------------------------------------
 # A broker (amqp://..., redis://...) for workers on several machines; empty means that PostgreSQL,
@@ -126,19 +133,19 @@ check_address("BROKER_URL", BROKER_URL, ("amqp", "amqps", "redis", "rediss"))
 ASSAY_QUEUE = env.str("ASSAY_QUEUE", default="assay")
 # Seconds between two looks at the database for work that nobody told the workers of: what a dead
 # worker left, or a lost message.
-ASSAY_SWEEP_SECONDS = env.float("ASSAY_SWEEP_SECONDS", default=20.0)
+ASSAY_SWEEP_SECONDS = env.number("ASSAY_SWEEP_SECONDS", 20.0, least=0.1)
 # Touched when work falls due, where neither a broker nor PostgreSQL can carry the word.
 WAKE_FILE = ASSAY_DATA / "wake"
 # Seconds after which silent work is taken over by another worker.
-ASSAY_LEASE_SECONDS = env.float("ASSAY_LEASE_SECONDS", default=30.0)
+ASSAY_LEASE_SECONDS = env.number("ASSAY_LEASE_SECONDS", 30.0, least=1)
 # Seconds after which a worker puts a run that asks models back into the queue, behind others.
-ASSAY_PUMP_SECONDS = env.float("ASSAY_PUMP_SECONDS", default=300.0)
+ASSAY_PUMP_SECONDS = env.number("ASSAY_PUMP_SECONDS", 300.0, least=1)
 # Such runs at once in one worker process; fewer than its threads, which imports need too.
-ASSAY_RUNS_AT_ONCE = max(1, env.int("ASSAY_RUNS_AT_ONCE", default=2))
+ASSAY_RUNS_AT_ONCE = max(1, env.number("ASSAY_RUNS_AT_ONCE", 2))
 
 # --- Health ----------------------------------------------------------------------------------
 # Bytes that the data folder's disk must have free for Assay to call itself ready.
-ASSAY_MIN_FREE = env.int("ASSAY_MIN_FREE", default=500 * 1024 * 1024)
+ASSAY_MIN_FREE = env.number("ASSAY_MIN_FREE", 500 * 1024 * 1024)
 # The key that asks for /-/metrics; without one there is no such page.
 METRICS_KEY = env.str("METRICS_KEY", default="")
 
@@ -243,7 +250,7 @@ if _database["ENGINE"] == "django.db.backends.sqlite3":
     _database["TEST"] = {"NAME": str(ASSAY_DATA / "tests.sqlite3")}
 else:
     _database["ENGINE"] = "kit.database.postgresql"
-    _database["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
+    _database["CONN_MAX_AGE"] = env.number("CONN_MAX_AGE", 60)
     _database["CONN_HEALTH_CHECKS"] = True
     # The queries of kit/database/prepared.py are planned at their third time on a connection, and
     # kept; not behind a pooler that lends its connections for one transaction only.
@@ -308,7 +315,7 @@ DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", default="Assay <assay@localhost>")
 REQUIRE_SECOND_FACTOR = env.str("REQUIRE_SECOND_FACTOR", default="")
 check_choice("REQUIRE_SECOND_FACTOR", REQUIRE_SECOND_FACTOR, ("", "staff"))
 # Days a one-time sign-in link stays good.
-SIGN_IN_LINK_DAYS = env.int("SIGN_IN_LINK_DAYS", default=7)
+SIGN_IN_LINK_DAYS = env.number("SIGN_IN_LINK_DAYS", 7, least=1)
 # Another site may live beside ours on the same host.
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{FORCE_SCRIPT_NAME or ''}/"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 14
@@ -381,9 +388,9 @@ MEDIA_ROOT = UPLOADS
 FILE_UPLOAD_TEMP_DIR = ASSAY_DATA if ASSAY_DATA.is_dir() else None
 # The largest file that is taken from a browser; larger ones are loaded by command.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
-ASSAY_UPLOAD_LIMIT = env.int("ASSAY_UPLOAD_LIMIT", default=512 * 1024 * 1024)
+ASSAY_UPLOAD_LIMIT = env.number("ASSAY_UPLOAD_LIMIT", 512 * 1024 * 1024, least=1)
 # What the compressed files of one import may unpack to, in bytes.
-ASSAY_IMPORT_LIMIT = env.int("ASSAY_IMPORT_LIMIT", default=8 * 1024**3)
+ASSAY_IMPORT_LIMIT = env.number("ASSAY_IMPORT_LIMIT", 8 * 1024**3, least=1)
 # How often a person, an API token and a person with files may ask in a time ("600/min"); empty is
 # no limit.
 ASSAY_RATES = {
@@ -413,13 +420,13 @@ if LIMITS_CACHE:
     }
 # What a new benchmark may use together, until staff change it: bytes of pages and imported files,
 # calls to models, USD for them; 0 is no limit.
-ASSAY_QUOTA_BYTES = env.int("ASSAY_QUOTA_BYTES", default=100 * 1024**3)
-ASSAY_QUOTA_CALLS = env.int("ASSAY_QUOTA_CALLS", default=0)
-ASSAY_QUOTA_USD = env.float("ASSAY_QUOTA_USD", default=0.0)
+ASSAY_QUOTA_BYTES = env.number("ASSAY_QUOTA_BYTES", 100 * 1024**3)
+ASSAY_QUOTA_CALLS = env.number("ASSAY_QUOTA_CALLS", 0)
+ASSAY_QUOTA_USD = env.number("ASSAY_QUOTA_USD", 0.0)
 # Seconds for a statement of a page that is only looked at, and for one behind what is sent; 0 is no
 # limit.
-ASSAY_QUERY_SECONDS = env.float("ASSAY_QUERY_SECONDS", default=20.0)
-ASSAY_WRITE_SECONDS = env.float("ASSAY_WRITE_SECONDS", default=60.0)
+ASSAY_QUERY_SECONDS = env.number("ASSAY_QUERY_SECONDS", 20.0)
+ASSAY_WRITE_SECONDS = env.number("ASSAY_WRITE_SECONDS", 60.0)
 # A folder on this machine whose files admins may import without uploading them; empty means none.
 ASSAY_IMPORT_FOLDER = env.str("ASSAY_IMPORT_FOLDER", default="")
 FILE_UPLOAD_HANDLERS = [
@@ -431,9 +438,10 @@ FILE_UPLOAD_HANDLERS = [
 # Pages that experts collect are fetched from the public web only. Addresses of your own network
 # that may be fetched as well, as address:port, comma separated (10.1.2.3:443).
 ASSAY_FETCH_ALSO = env.list("ASSAY_FETCH_ALSO", default=[])
+check_sockets("ASSAY_FETCH_ALSO", ASSAY_FETCH_ALSO)
 # Seconds of processor time for reading one of them, or an upload for import, which has ten more for
 # each megabyte; what takes more is refused.
-ASSAY_READ_SECONDS = env.int("ASSAY_READ_SECONDS", default=60)
+ASSAY_READ_SECONDS = env.number("ASSAY_READ_SECONDS", 60, least=1)
 
 # --- API -------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
@@ -522,6 +530,7 @@ CELERY_TIMEZONE = TIME_ZONE
 # --- Publishing ------------------------------------------------------------------------------
 # The hub that releases are pushed to; another address for a mirror or a server of one's own.
 HF_ENDPOINT = env.str("HF_ENDPOINT", default="https://huggingface.co")
+check_address("HF_ENDPOINT", HF_ENDPOINT, ("https", "http"))
 # A token that may write there; shown on no screen, stored in no row.
 HF_TOKEN = env.str("HF_TOKEN", default="")
 
@@ -529,13 +538,19 @@ HF_TOKEN = env.str("HF_TOKEN", default="")
 # "plain" for people, "json" for machines (kit/health/logs.py).
 LOG_FORMAT = env.str("LOG_FORMAT", default="plain")
 check_choice("LOG_FORMAT", LOG_FORMAT, ("plain", "json"))
+LOG_LEVEL = env.str("LOG_LEVEL", default="").upper() or "INFO"
+check_choice("LOG_LEVEL", LOG_LEVEL, tuple(logging.getLevelNamesMapping()))
 # Statements that take longer, in milliseconds, are a line of the log, without values; 0 is none.
-LOG_SLOW_QUERY_MS = env.int("LOG_SLOW_QUERY_MS", default=0)
+LOG_SLOW_QUERY_MS = env.number("LOG_SLOW_QUERY_MS", 0)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
+        "plain": {
+            "()": "kit.health.logs.PlainLines",
+            "fmt": "{asctime} {levelname} {name}: {message}",
+            "style": "{",
+        },
         "json": {"()": "kit.health.logs.JsonLines"},
     },
     "filters": {"requests": {"()": "kit.middleware.RequestLines"}},
@@ -554,5 +569,5 @@ LOGGING = {
         # Of `runserver`, which has a handler of its own otherwise: addresses with tokens.
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
     },
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
 }

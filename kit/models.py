@@ -97,6 +97,9 @@ class SignInLink(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
     told_at = models.DateTimeField(null=True)
+    # Whether the password that the person has was chosen in a session that began with it: its
+    # maker may know that password.
+    chose_password = models.BooleanField(default=False, db_default=False)
     # Whether what was decided in sessions that began with it is the person's own, as they said
     # when they were in by means of their own; null: not yet.
     is_theirs = models.BooleanField(null=True)
@@ -196,7 +199,7 @@ class ApiToken(models.Model):
     scope = models.CharField(max_length=8, choices=Scope.choices)
     token_hash = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(default=timezone.now)
-    # Null: of before tokens had an end.
+    # Null: made by processes of a version in which tokens had no end.
     expires_at = models.DateTimeField(null=True)
     # As `Event.link`, of the session in which it was made.
     link = models.ForeignKey(SignInLink, null=True, on_delete=models.PROTECT, related_name="tokens")

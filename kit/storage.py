@@ -93,6 +93,19 @@ def sizes(folder: Path) -> dict[str, int]:
     return {each.path.relative_to(folder).as_posix(): each.size for each in listed(folder)}
 
 
+def check(seconds: float) -> None:
+    """Raise OSError where the storage does not let us list files, asked once for so long."""
+    from botocore.config import Config
+
+    there: Any = storages.create_storage(settings.STORAGES[FILES])  # not the one with patience
+    once = Config(connect_timeout=seconds, read_timeout=seconds, retries={"total_max_attempts": 1})
+    there.client_config = there.client_config.merge(once)
+    with _answering():
+        there.connection.meta.client.list_objects_v2(
+            Bucket=there.bucket_name, Prefix=f"{there.location}/".lstrip("/"), MaxKeys=1
+        )
+
+
 def listed(folder: Path) -> Iterator[Stored]:
     """The files of a folder in the storage; none without a storage."""
     if _is_shared(folder):

@@ -2,12 +2,12 @@
 
 import sys
 import time
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.core.exceptions import PermissionDenied
@@ -22,13 +22,17 @@ from django.views.defaults import page_not_found
 
 from kit import audit, htmx
 from kit.account.entering import BY_LINK, begin, let_in, who_waits
-from kit.account.forms import AskForm, CodeForm, SignInForm, too_many_words
+from kit.account.forms import AskForm, CodeForm, PasswordForm, SignInForm, too_many_words
 from kit.account.limits import LIMITS, LINKS, TooMany, lift
 from kit.account.links import (
+    AGREED_FOR,
     ask_for_link,
     choose_password,
     find_link,
     hand_link,
+    is_first_way_in,
+    is_mailed_to,
+    link_by_other,
     use_link,
     waiting_requests,
 )
@@ -37,6 +41,13 @@ from kit.models import Tries
 
 # For so long after signing in by a link a person may choose a password without the old one.
 _FORGOTTEN_SECONDS = 60 * 60
+
+BY_OTHERS_LINK = (
+    "The link that you signed in with was made by somebody else, who could have chosen this "
+    "password. So what you decide counts in no release until you say that it is yours. To end "
+    "that, sign in by a link that was mailed to you or that whoever runs this site makes "
+    "(manage.py sign_in_link), and choose a password there."
+)
 
 # Seconds after which a script may ask again: longer than SQLite waits for a lock.
 _RETRY_AFTER = 30
@@ -138,28 +149,38 @@ def choose_password_page(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     if needs_old_password(request):
         return redirect("account")
-    form = SetPasswordForm(request.user, request.POST if request.method == "POST" else None)
+    form = PasswordForm(request.user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        keep_password(request, form.cleaned_data["new_password1"])
+        keep_password(request, form.cleaned_data)
         return redirect("home")
     return htmx.render(request, "kit/choose_password.html", form=form)
 
 
-def keep_password(request: HttpRequest, password: str) -> None:
-    """Set the person's password, stay signed in, and say what else that changed."""
+def keep_password(request: HttpRequest, said: dict[str, Any]) -> None:
+    """Set the password of a PasswordForm, stay signed in, and say what else that changed."""
     assert isinstance(request.user, User)
     was_first = not request.user.has_usable_password()
-    tokens = choose_password(user=request.user, password=password)
+    by_other = link_by_other(request)
+    if by_other is not None and is_first_way_in(by_other):
+        # Nobody else has a way in any more: what is done from here on is the person's own.
+        del request.session[audit.BY_OTHER]
+        by_other = None
+    tokens = choose_password(
+        user=request.user,
+        password=said["new_password1"],
+        link=by_other,
+        keeps_tokens=said.get("keep_tokens", False),
+    )
     update_session_auth_hash(request, request.user)
     request.session.pop(BY_LINK, None)
-    said = "Your password is set. Use it to sign in from now on. You are signed out elsewhere."
+    words = "Your password is set. Use it to sign in from now on. You are signed out elsewhere."
+    if by_other is not None:
+        messages.warning(request, BY_OTHERS_LINK)
     if was_first:
-        # Nobody else has a way in any more: what is done from here on is the person's own.
-        request.session.pop(audit.BY_OTHER, None)
-        said += " API tokens and links made before it no longer work."
+        words += " API tokens and links made before it no longer work."
     elif tokens:
-        said += f" Your API tokens ({tokens}) still work: revoke those that others may know."
-    messages.success(request, said)
+        words += f" Your API tokens ({tokens}) still work: revoke those that others may know."
+    messages.success(request, words)
 
 
 @require_GET
@@ -189,10 +210,26 @@ def sign_in_hand(request: HttpRequest, pk: int) -> HttpResponse:
     actor = _staff(request)
     asked = get_object_or_404(waiting_requests(), pk=pk)
     with htmx.refusal_shown(request):
-        path = reverse("sign-in-link", args=[hand_link(user=asked.user, actor=actor)])
+        site = request.build_absolute_uri("/").rstrip("/")
+        token = hand_link(user=asked.user, actor=actor, site=site)
+        if not token:
+            messages.info(request, _why_no_link(asked.user))
+            return htmx.redirect(request, reverse("sign-in-requests"))
+        path = reverse("sign-in-link", args=[token])
         context = {"person": asked.user, "link": request.build_absolute_uri(path)}
         return htmx.render(request, "kit/sign_in_hand.html", context)
     return htmx.redirect(request, reverse("sign-in-requests"))
+
+
+def _why_no_link(user: User) -> str:
+    if is_mailed_to(user):
+        return f"The link is mailed to {user.username}'s own address."
+    return (
+        f"{user.username} has decided things already, and whoever holds the link could decide in "
+        f"their name. So it takes two: let another superuser make the link within "
+        f"{AGREED_FOR.days} days, or whoever runs the server: "
+        f"manage.py sign_in_link {user.username}."
+    )
 
 
 def _locked() -> list[tuple[Tries, str]]:

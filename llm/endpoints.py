@@ -16,6 +16,7 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 from kit.errors import Refused
+from kit.health.logs import hide
 from llm.practice.server import serve
 from llm.profiles import APIS
 from llm.reranking import JINA, WIRES
@@ -276,6 +277,7 @@ def _entry(number: int, entry: Any, environment: Mapping[str, str]) -> Endpoint:
         raise SettingsError(f"{where}: the environment has no {key_name}.")
     given = {name: value for name, value in entry.items() if name not in ("api_key_env", "free")}
     given["api_key"] = environment[key_name] if key_name else entry.get("api_key", "")
+    hide(given["api_key"], given.get("proxy", ""))
     is_practice = entry["default_model"] == PRACTICE_MODEL
     return Endpoint(**given, is_practice=is_practice, is_free=entry.get("free", False))
 

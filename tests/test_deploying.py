@@ -16,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
 from config.safety import Env
+from corpus.models import Role
 from tests.kit.test_safety import GOOD
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -172,6 +173,20 @@ def settings_of(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) ->
         ("FORCE_SCRIPT_NAME", "assay/"),
         ("LOG_FORMAT", "xml"),
         ("SECURITY_CONTACT", "me"),
+        ("SECRET_KEY_FALLBACKS", "hunter2"),
+        ("LOG_LEVEL", "LOUD"),
+        ("ASSAY_FETCH_ALSO", "10.1.2.3"),
+        ("ASSAY_FETCH_ALSO", "10.1.2.3:https"),
+        ("OPENAI_BASE_URL", "models.example/v1"),
+        ("HF_ENDPOINT", "hub.example"),
+        ("ASSAY_PRACTICE_URL", "127.0.0.1:8001"),
+        ("ASSAY_LEASE_SECONDS", "0"),
+        ("ASSAY_QUERY_SECONDS", "nan"),
+        ("ASSAY_UPLOAD_LIMIT", "-1"),
+        ("SIGN_IN_LINK_DAYS", "0"),
+        ("OIDC_GROUPS", "{"),
+        ("OIDC_GROUPS", '{"g": {"benchmark": "demo", "roles": ["boss"]}}'),
+        ("OIDC_GROUPS", '{"g": {"benchmark": "demo", "roles": "admin"}}'),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_in_one_line(
@@ -184,6 +199,20 @@ def test_a_setting_that_cannot_be_is_refused_in_one_line(
     said = capsys.readouterr().err
     assert re.fullmatch(rf"Assay does not start: {name}\b[^\n]*\n", said)
     assert "hunter2" not in said
+
+
+def test_what_is_said_of_a_setting_is_about_it(tmp_path: Path, monkeypatch) -> None:
+    given = {"SECRET_KEY": GOOD, "ASSAY_DATA": str(tmp_path)}
+    for name, value, words in (
+        ("OIDC_GROUPS", "{", "no JSON"),
+        ("BEHIND_TLS", "maybe", "on or off"),
+        ("ASSAY_QUOTA_USD", "-2", "0 or more"),
+        ("OIDC_GROUPS", '{"g": {"benchmark": "demo", "roles": ["boss"]}}', ", ".join(Role.values)),
+    ):
+        with pytest.raises(ImproperlyConfigured, match=words):
+            settings_of(given | {name: value}, monkeypatch)
+    made = settings_of(given | {"ASSAY_FETCH_ALSO": "[::1]:8080,10.1.2.3:443"}, monkeypatch)
+    assert made["ASSAY_FETCH_ALSO"] == ["[::1]:8080", "10.1.2.3:443"]
 
 
 def test_settings_under_a_path_are_under_it(tmp_path: Path, monkeypatch) -> None:

@@ -133,7 +133,11 @@ def _make(
     query, passage, aspect = found
     source = _source(access, query, cases, rng, met)
     snapshot = _snapshot(query, passage, source, rng, aspect)
-    if met.would_tell(snapshot):
+    bare = next((each for each in cases if not each.snapshot.get("positions")), None)
+    if met.would_tell(snapshot) and bare is not None:
+        # Nothing unmet is there to borrow: it is like what is judged from the passage alone.
+        snapshot = _snapshot(query, passage, bare.snapshot, rng, aspect)
+    elif met.would_tell(snapshot):
         asked = "aspect" if is_of_aspect else "answer"
         snapshot["positions"] = [_written(each, asked) for each in snapshot["positions"]]
     return AttentionCheck.objects.create(

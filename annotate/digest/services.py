@@ -19,6 +19,7 @@ from annotate.home import Work, waiting_work
 from annotate.models import Digest
 from kit import audit
 from kit.errors import Refused
+from kit.health.logs import mail_fault
 
 logger = logging.getLogger(__name__)
 # Days between two mails, by the word that is chosen.
@@ -69,9 +70,10 @@ def send_digests() -> int:
             if works:
                 _send(digest, works)
                 sent += 1
-        except (SMTPException, OSError):  # the mail server's own trouble
+        except (SMTPException, OSError) as error:  # the mail server's own trouble
             Digest.objects.filter(pk=digest.pk).update(sent_on=digest.sent_on)
-            logger.warning("digest of user %s: not mailed", digest.user_id, exc_info=True)
+            fault = mail_fault(error)
+            logger.warning("digest of user %s: not mailed: %s", digest.user_id, fault)
     return sent
 
 

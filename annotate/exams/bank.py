@@ -155,7 +155,7 @@ def _answers(text: str, line: int) -> list[str]:
         return [text] if text.strip() else []
     try:
         found: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Refused(f"Line {line}, answers: this is no JSON list.", field="file") from None
     if not all(isinstance(each, str) for each in found):
         raise Refused(f"Line {line}, answers: every answer is a text.", field="file")

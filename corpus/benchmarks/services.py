@@ -11,14 +11,23 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from corpus.benchmarks.archive import DELETE, refuse_archived
 from corpus.models import Benchmark, Domain, Invitation, Layer, Licence, Membership, Role
 from kit import audit
-from kit.account.links import AGREED_FOR, agree_to_link, create_link, end_links, is_mailed_to
+from kit.account.links import (
+    AGREED_FOR,
+    agree_to_link,
+    create_link,
+    end_links,
+    has_decided,
+    is_mailed_to,
+    link_of_password,
+)
 from kit.account.names import check_name, looks, taken_names
 from kit.errors import Refused
-from kit.models import Event, ProviderIdentity, Quota
+from kit.models import Event, LinkRequest, ProviderIdentity, Quota
 
 
 def create_benchmark(
@@ -80,7 +89,7 @@ def state_licence(
     return changed
 
 
-ADD = "add person"
+ADD, CHANGE = "add person", "change person"
 
 
 def open_account(
@@ -114,11 +123,14 @@ def is_own(user: User, benchmark: Benchmark) -> bool:
     return _was_made_by(user, benchmark) and not elsewhere.exists()
 
 
+def _first_addition(user: User) -> Event | None:
+    kind = Membership._meta.label_lower
+    added = Event.objects.filter(target_type=kind, verb=ADD, data__user=user.pk)
+    return added.select_related("actor").order_by("pk").first()
+
+
 def _was_made_by(user: User, benchmark: Benchmark) -> bool:
-    added = Event.objects.filter(
-        target_type=Membership._meta.label_lower, verb=ADD, data__user=user.pk
-    )
-    first = added.order_by("pk").first()
+    first = _first_addition(user)
     return first is not None and first.scope == benchmark.slug and first.data.get("is_new", True)
 
 
@@ -175,11 +187,6 @@ def add_people(
             added.append(add_person(username=each, taken=taken, **place))
             taken.setdefault(looks(each), each)
         return added
-
-
-def has_decided(user: User) -> bool:
-    """Whether something stands under the person's name, which a link's holder could add to."""
-    return Event.objects.filter(actor=user, once=None).exists()
 
 
 def _invite(
@@ -285,7 +292,7 @@ def change_person(
         Membership.objects.filter(pk=membership.pk).update(roles=list(roles))
         membership.domains.set(_own(membership.benchmark, domains))
         membership.refresh_from_db()
-        _note(actor, "change person", membership, roles_before=before)
+        _note(actor, CHANGE, membership, roles_before=before)
     return membership
 
 
@@ -303,7 +310,8 @@ def renew_link(*, membership: Membership, actor: User, site: str) -> str:
 
     Refused unless the account was made by this benchmark, has no password and reaches nothing
     else: a link lets its holder into all that the account may do. For somebody who decided things
-    it takes a second admin, or is mailed: then "" (`why_no_link` says what comes next).
+    it takes a second admin, or is mailed: then "" (`why_no_link` says what comes next). Refused
+    where the two may be one: one of them made the other's account, or it is open to others.
     """
     with transaction.atomic():
         _hold_member(membership)
@@ -315,11 +323,52 @@ def renew_link(*, membership: Membership, actor: User, site: str) -> str:
                 "for one, or by manage.py sign_in_link."
             )
         if has_decided(user):
+            if not is_mailed_to(user):
+                _check_agrees(membership, actor)
             token = agree_to_link(user=user, actor=actor, site=site)
         else:
             token = create_link(user=user, made_by=actor)
         _note(actor, "renew sign-in link" if token else "agree to sign-in link", membership)
         return token
+
+
+def _check_agrees(membership: Membership, actor: User) -> None:
+    """Raises Refused for an admin who may be nobody but the other one: two accounts are no two
+    people where one admin made the other's, or a link lets others in."""
+    command = f"manage.py sign_in_link {membership.user.username}"
+    elsewhere = f"or ask whoever runs this site for a link ({command})."
+    if not is_held(actor) or link_of_password(actor):
+        raise Refused(
+            "Whoever made a sign-in link to your account could agree in your place: choose a "
+            f"password under Account first, {elsewhere}"
+        )
+    known = LinkRequest.objects.filter(user=membership.user).select_related("agreed_by")
+    asked = known.filter(agreed_at__gt=timezone.now() - AGREED_FOR).first()
+    first = asked.agreed_by if asked else None
+    if asked is None or first is None or first == actor:
+        return
+    placed = Event.objects.filter(scope=membership.benchmark.slug, verb__in=(ADD, CHANGE))
+    is_late = placed.filter(data__user=actor.pk, at__gt=asked.agreed_at).exists()
+    if is_late or _is_made_by(actor, first) or _is_made_by(first, actor):
+        raise Refused(
+            f"{first.username} agreed first, and one of you added the other, or you were made an "
+            "admin since. Let an admin make the link who is here by neither of you, "
+            f"{elsewhere}"
+        )
+
+
+def _is_made_by(user: User, other: User) -> bool:
+    """Whether `other`, or whoever they made, made the account, and nothing else says who it is."""
+    seen: set[int] = set()
+    while user.pk not in seen and not ProviderIdentity.objects.filter(user=user).exists():
+        seen.add(user.pk)
+        added = _first_addition(user)
+        if added is None or not added.data.get("is_new", True) or added.actor is None:
+            return False
+        if added.actor == other:
+            return True
+        user = added.actor
+    return False
 
 
 def why_no_link(user: User) -> str:
@@ -329,7 +378,7 @@ def why_no_link(user: User) -> str:
     return (
         f"{user.username} has decided things already, and whoever holds the link could decide in "
         f"their name. So it takes two: let another admin make the link within {AGREED_FOR.days} "
-        "days."
+        "days, one whose account you did not make, or ask whoever runs this site."
     )
 
 

@@ -11,7 +11,7 @@ from annotate.agreement.ratings import BINARY
 from annotate.agreement.slices import measured
 from annotate.exams.qualification import rule_of
 from annotate.models import Aspect, CaseStatus, EscalationCase, Vote, VotingPlan
-from annotate.voting.agreement import vote_opinions
+from annotate.voting.agreement import checked_votes, vote_opinions
 from annotate.voting.models import altered_cases
 from corpus.importers.rows import LicenceRow
 from corpus.models import Benchmark, CorpusVersion, Domain, Judgment, Query, Status
@@ -186,8 +186,9 @@ def _fault(check: str, split: str, rows: Rows, columns: dict[str, str]) -> Fault
     return Fault(check, rows.count(), tuple(places))
 
 
-def label_checks(benchmark: Benchmark) -> list[str]:
-    """In words which checks gate people's labels as the release is built, and which do not."""
+def label_checks(benchmark: Benchmark, *, without: Collection[int] = ()) -> list[str]:
+    """In words which checks gate people's labels as the release is built, and which do not; and how
+    many of the votes that count were given under each, which may have been off then."""
     plan, rule = VotingPlan.objects.current(benchmark), rule_of(benchmark)
     samples = AuditSample.objects.filter(run__benchmark=benchmark)
     audited = AuditItem.objects.filter(sample__in=samples).count()
@@ -203,10 +204,17 @@ def label_checks(benchmark: Benchmark) -> list[str]:
         told += f"; the bar is {plan.audit_bar:.1%}"
     exam = f"on, {rule.pass_mark} % of {rule.exam_size} items pass" if rule.required else "off"
     batches = f"on, {plan.batch_size} items a batch" if plan.has_batches else "off"
+    votes = checked_votes(benchmark, without=without)
+    total = votes["all"]
+    under = {
+        check: f"; {votes[check]:,} of {total:,} votes were given {words}" if total else ""
+        for check, words in (("exam", "after it"), ("batches", "in one"), ("consent", "after it"))
+    }
+    consent = "on" if plan.consent_text.strip() else "off"
     return [
-        f"exam before voting: {exam}",
-        f"batches with attention checks: {batches}",
-        f"consent before voting: {'on' if plan.consent_text.strip() else 'off'}",
+        f"exam before voting: {exam}{under['exam']}",
+        f"batches with attention checks: {batches}{under['batches']}",
+        f"consent before voting: {consent}{under['consent']}",
         f"blind audit of agreed pairs: {told}",
     ]
 

@@ -297,7 +297,7 @@ def write_release(
         bar=bar,
         chain=chain,
         reviews=second_reviews(benchmark, left_out),
-        checks=label_checks(benchmark),
+        checks=label_checks(benchmark, without=left_out.votes),
         rows=rows,
     )
     (folder / "LICENCE.md").write_bytes(

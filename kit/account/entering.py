@@ -16,6 +16,7 @@ from django.utils.crypto import constant_time_compare
 
 from kit import audit, htmx
 from kit.account.factor import OWN_BACKEND, PASSED, NeedsFactor, has_factor, lacks_factor
+from kit.account.links import link_of_password
 from kit.account.sessions import warn_of_links
 from kit.models import LinkRequest, SignInLink
 
@@ -75,8 +76,11 @@ def let_in(request: HttpRequest, who: Waiting, *, by_code: bool = False) -> str:
     if link is not None:
         request.session[BY_LINK] = time.time()
         messages.success(request, f"You are signed in as {user.get_username()}.")
-        if link.made_by_id not in (None, user.pk):
-            request.session[audit.BY_OTHER] = link.pk
+        by_other = link if link.made_by_id not in (None, user.pk) else None
+    else:
+        by_other = link_of_password(user)
+    if by_other is not None:
+        request.session[audit.BY_OTHER] = by_other.pk
     return who.url
 
 

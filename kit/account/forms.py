@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
@@ -35,7 +35,21 @@ class SignInForm(AuthenticationForm):
         return self.cleaned_data
 
 
-class NewPasswordForm(PasswordChangeForm):
+class PasswordForm(SetPasswordForm):
+    """A new password; whoever has a password and API tokens says whether the tokens stay."""
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        tokens = user.api_tokens.count() if user.has_usable_password() else 0
+        if tokens:
+            label = f"Keep my API tokens ({tokens})"
+            words = "Else they end. Leave it so where somebody may know the old password."
+            self.fields["keep_tokens"] = forms.BooleanField(
+                label=label, help_text=words, required=False
+            )
+
+
+class NewPasswordForm(PasswordForm, PasswordChangeForm):
     """The old password and a new one."""
 
     def __init__(self, request: HttpRequest, user: User, data: Any = None) -> None:

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from kit import audit
 from kit.account.links import end_links
-from kit.account.names import ERASED
+from kit.account.names import check_name, looks, taken_names
 from kit.errors import Refused
 from kit.models import ProviderIdentity
 
@@ -62,12 +62,15 @@ def unused_account(name: str) -> User | None:
 
 
 def new_account(said: str, address: str) -> User:
-    """An account without a password, by the name that is said, or one like it."""
+    """An account without a password, by the name that is said, numbered where it reads like
+    another's; "person" where it can be no name."""
     bare = said.partition("@")[0]
     name = User.normalize_username("".join(c for c in bare if c.isalnum() or c in ".-_")[:100])
-    if not name or name.casefold().startswith(ERASED):
+    try:
+        check_name(name, {})
+    except Refused:
         name = "person"
+    taken = taken_names()
     names = [name, *(f"{name}-{number}" for number in range(2, _MOST_NAMES))]
-    taken = set(User.objects.filter(username__in=names).values_list("username", flat=True))
-    free = next(each for each in names if each not in taken)
+    free = next(each for each in names if looks(each) not in taken)
     return User.objects.create_user(free, email=address)

@@ -17,13 +17,15 @@ from django.core import signing
 from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
 from kit import audit
 from kit.errors import Refused
-from kit.models import ApiToken, LinkRequest, SignInLink
+from kit.health.logs import mail_fault
+from kit.models import ApiToken, Event, LinkRequest, ProviderIdentity, SignInLink, Tries
 
 logger = logging.getLogger(__name__)
 # The route, for `path` and for the terminal, which need not import every page to print it.
@@ -84,6 +86,11 @@ def agree_to_link(*, user: User, actor: User, site: str) -> str:
     return ""
 
 
+def has_decided(user: User) -> bool:
+    """Whether something stands under the person's name, which a link's holder could add to."""
+    return Event.objects.filter(actor=user, once=None).exists()
+
+
 def is_mailed_to(user: User) -> bool:
     """Whether links for the person go to their mail address."""
     return bool(settings.EMAIL_URL and user.email)
@@ -105,34 +112,72 @@ def end_links(*, user: User) -> None:
     SignInLink.objects.filter(user=user, used_at=None).delete()
 
 
-def choose_password(*, user: User, password: str) -> int:
+def is_first_way_in(link: SignInLink) -> bool:
+    """Whether nobody was in the account before who came by this link, nor has a password now.
+
+    Then it is its holder's, whoever that is: there is nobody else yet whom it could be taken from.
+    """
+    user = link.user
+    earlier = SignInLink.objects.filter(user=user, used_at__lt=link.used_at)
+    is_linked = ProviderIdentity.objects.filter(user=user).exists()
+    return not (user.has_usable_password() or is_linked or earlier.exists())
+
+
+def link_by_other(request: HttpRequest) -> SignInLink | None:
+    """The link by somebody else with which this session began, or its token's did."""
+    pk = audit.link_of(request)
+    return None if pk is None else SignInLink.objects.select_related("user").get(pk=pk)
+
+
+def link_of_password(user: User) -> SignInLink | None:
+    """The link by somebody else after which the person's password was chosen, if it was so."""
+    return SignInLink.objects.filter(user=user, chose_password=True).first()
+
+
+def choose_password(
+    *, user: User, password: str, link: SignInLink | None = None, keeps_tokens: bool = False
+) -> int:
     """Set the person's password: from here on nobody gets in by a link made before.
 
-    The first password also ends the API tokens: until then whoever made the account could have
-    signed in and kept one. A later one ends none. Returns how many are left. (Sessions opened
-    before end by themselves, in Django's own way.)
+    `link` is the one by somebody else with which this session began: its maker may be who chooses.
+
+    API tokens end as well: whoever knew the old password could have made one. A person may keep
+    theirs, but not past the first password: until then whoever made the account could have signed
+    in. Returns how many are left. (Sessions opened before end by themselves, in Django's own way.)
     """
     with transaction.atomic():
         held = User.objects.select_for_update(no_key=True).get(pk=user.pk)
-        if not held.has_usable_password():
+        if not (keeps_tokens and held.has_usable_password()):
             ApiToken.objects.filter(user=user).delete()
         end_links(user=user)
+        SignInLink.objects.filter(user=user, chose_password=True).update(chose_password=False)
+        if link is not None:
+            SignInLink.objects.filter(pk=link.pk).update(chose_password=True)
         user.set_password(password)
         user.save(update_fields=["password"])
         return ApiToken.objects.filter(user=user).count()
 
 
 def ask_for_link(*, name: str, site: str) -> None:
-    """Note that the person of this user name or mail address wants a link, if there is one."""
+    """Note that the person of this user name or mail address wants a link, if there is one.
+
+    For a name that nobody has a row is written as well, until the hour is over: the time that
+    writing takes would tell who exists.
+    """
+    now = timezone.now()
     people = User.objects.filter(Q(username=name) | Q(email__iexact=name), is_active=True)
-    asked = {"asked_at": timezone.now(), "site": site, "mailed_at": None}
-    for user in people:
+    found = list(people)
+    for user in found:
+        asked = {"asked_at": now, "site": site, "mailed_at": None}
         LinkRequest.objects.update_or_create(user=user, defaults=asked)
+    if not found:
+        until = {"ends_at": now + timedelta(hours=1)}
+        Tries.objects.update_or_create(key=f"nobody:{digest(name)}", defaults=until)
 
 
 def waiting_requests() -> QuerySet[LinkRequest]:
     """Requests that no mail answered."""
-    return LinkRequest.objects.filter(mailed_at=None).select_related("user")
+    return LinkRequest.objects.filter(mailed_at=None).select_related("user", "agreed_by")
 
 
 def mail_links() -> None:
@@ -149,18 +194,25 @@ def mail_links() -> None:
         try:
             path = reverse("sign-in-link", args=[create_link(user=asked.user)])
             _send("link", asked.user, asked.user.email, asked.site + path)
-        except (SMTPException, OSError):  # the mail server's own trouble
+        except (SMTPException, OSError) as error:  # the mail server's own trouble
             LinkRequest.objects.filter(pk=asked.pk).update(mailed_at=None)
-            logger.warning("sign-in link of user %s: not mailed", asked.user_id, exc_info=True)
+            fault = mail_fault(error)
+            logger.warning("sign-in link of user %s: not mailed: %s", asked.user_id, fault)
 
 
-def hand_link(*, user: User, actor: User) -> str:
-    """A link for anybody, by whoever runs the site. Raises Refused for everybody else."""
+def hand_link(*, user: User, actor: User, site: str) -> str:
+    """A link for anybody, by whoever runs the site; for somebody who decided things "" until a
+    second superuser wants it, or where it is mailed. Raises Refused for everybody else."""
     if not actor.is_superuser:
         raise Refused("Only a superuser makes links for any account.")
     with transaction.atomic():
-        audit.record(actor=actor, verb="renew sign-in link", target=user)
-        return create_link(user=user, made_by=actor)
+        if has_decided(user):
+            token = agree_to_link(user=user, actor=actor, site=site)
+        else:
+            token = create_link(user=user, made_by=actor)
+        verb = "renew sign-in link" if token else "agree to sign-in link"
+        audit.record(actor=actor, verb=verb, target=user)
+        return token
 
 
 def ask_for_address(*, user: User, address: str, site: str) -> None:

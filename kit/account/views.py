@@ -5,7 +5,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -16,12 +15,25 @@ from django.views.decorators.http import require_http_methods, require_POST
 from kit import audit, htmx
 from kit.account.decisions import doubtful_decisions, say_whose
 from kit.account.factor import has_factor
-from kit.account.forms import AddressForm, NewPasswordForm, TokenForm
-from kit.account.links import ask_for_address, confirmed_address, set_address
+from kit.account.forms import AddressForm, NewPasswordForm, PasswordForm, TokenForm
+from kit.account.links import (
+    ask_for_address,
+    confirmed_address,
+    is_first_way_in,
+    link_by_other,
+    set_address,
+)
 from kit.account.sessions import end_sessions, sessions_of
 from kit.account.tokens import create_token, revoke_token
+from kit.errors import Refused
 from kit.models import SignInLink
 from kit.views import keep_password, needs_old_password
+
+_NOT_BY_LINK = (
+    "You are signed in by a link that somebody else made, or by a password that was chosen after "
+    "one: links mailed to a new address would go to whoever that was. Choose a password first, at "
+    "your very first visit; else ask whoever runs this site for a link."
+)
 
 
 @never_cache
@@ -30,7 +42,7 @@ def account(request: HttpRequest) -> HttpResponse:
     """See the account; choose or change the password, so that one comes back without a link."""
     form = _password_form(request, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        keep_password(request, form.cleaned_data["new_password1"])
+        keep_password(request, form.cleaned_data)
         return htmx.redirect(request, reverse("account"))
     return _page(request, form=form)
 
@@ -89,6 +101,8 @@ def account_session_end(request: HttpRequest) -> HttpResponse:
 def account_address_ask(request: HttpRequest) -> HttpResponse:
     """Say a mail address; it counts once the link that goes there was followed."""
     form = AddressForm(request, _person(request), request.POST)
+    if form.is_valid() and audit.link_of(request) is not None:
+        form.add_error("address", _NOT_BY_LINK)
     if not form.is_valid():
         return _page(request, address_form=form)
     address, site = form.cleaned_data["address"], request.build_absolute_uri("/").rstrip("/")
@@ -107,6 +121,8 @@ def account_address(request: HttpRequest, said: str) -> HttpResponse:
     person = _person(request)
     with htmx.refusal_shown(request):
         address = confirmed_address(user=person, said=said)
+        if audit.link_of(request) is not None:
+            raise Refused(_NOT_BY_LINK)
         if request.method == "GET":
             return htmx.render(request, "kit/address.html", {"address": address})
         set_address(user=person, address=address)
@@ -117,6 +133,7 @@ def account_address(request: HttpRequest, said: str) -> HttpResponse:
 def _page(request: HttpRequest, **shown: Any) -> HttpResponse:
     """The whole page around the form that was sent; 422 where that is wrong."""
     person = _person(request)
+    by_link = link_by_other(request)
     bound = [form for form in shown.values() if getattr(form, "errors", None)]
     context = {
         "form": _password_form(request, None),
@@ -126,7 +143,8 @@ def _page(request: HttpRequest, **shown: Any) -> HttpResponse:
         "has_factor": has_factor(person),
         "tokens": person.api_tokens.all(),
         "doubtful": doubtful_decisions(person),
-        "by_link": audit.link_of(request) is not None,
+        "by_link": by_link is not None,
+        "password_helps": by_link is not None and is_first_way_in(by_link),
         "sessions": sessions_of(request, person),
         **shown,
     }
@@ -134,10 +152,10 @@ def _page(request: HttpRequest, **shown: Any) -> HttpResponse:
     return show(request, "kit/account.html", context)
 
 
-def _password_form(request: HttpRequest, data: Any) -> SetPasswordForm:
+def _password_form(request: HttpRequest, data: Any) -> PasswordForm:
     if needs_old_password(request):
         return NewPasswordForm(request, _person(request), data)
-    return SetPasswordForm(_person(request), data)
+    return PasswordForm(_person(request), data)
 
 
 def _person(request: HttpRequest) -> User:

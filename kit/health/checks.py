@@ -1,17 +1,20 @@
 """What is looked at to say whether Assay works; what is found names no secret."""
 
+import functools
 import shutil
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from typing import Final
 
+from celery import current_app
 from django.conf import settings
+from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import Case, F, Min, Q, When
 from django.template.defaultfilters import filesizeformat, pluralize
 from django.utils import timezone
 
+from kit import storage
 from kit.runs.models import RunStatus
 from kit.runs.polling import run_models
 from kit.runs.workers import Worker
@@ -20,6 +23,9 @@ from kit.templatetags.figures import duration
 # A run that nobody has begun stands before all that had a turn, so it waits for about one turn.
 _TURNS: Final = 3
 _DUE_SECONDS: Final = 900
+# Seconds for which another machine is waited for, and what it said is kept.
+_PATIENCE: Final = 2
+_KEPT: Final = 30
 # How many runs of each kind there are in each state.
 Counts = dict[tuple[str, str], int]
 _NOT_OVER: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
@@ -48,7 +54,47 @@ def look() -> list[Check]:
         words = "Cannot be said without the database."
         asked = [Check(name, None, words) for name in ("workers", "due_work")]
         database = Check("database", False, "The database does not answer.")
-    return [database, _disk(), *asked]
+    return [database, _disk(), *asked, *_elsewhere()]
+
+
+def _elsewhere() -> list[Check]:
+    """What is asked of other machines, where the settings name them; asked twice a minute."""
+    asked = {"storage": _storage} if storage.FILES in settings.STORAGES else {}
+    asked |= {"broker": _broker} if settings.BROKER_URL else {}
+    found = []
+    for name, ask in asked.items():
+        kept: Check | None = cache.get(f"kit.health.{name}")
+        if kept is None:
+            kept = ask()
+            cache.set(f"kit.health.{name}", kept, _KEPT)
+        found.append(kept)
+    return found
+
+
+def _storage() -> Check:
+    try:
+        storage.check(_PATIENCE)
+    except OSError:
+        words = "The storage of files does not answer: nothing is imported, built or downloaded."
+        return Check("storage", False, words)
+    return Check("storage", True, "The storage of files answers.")
+
+
+def _broker() -> Check:
+    names = ("read_timeout", "write_timeout")
+    if settings.BROKER_URL.startswith("redis"):
+        names = ("socket_timeout", "socket_connect_timeout")
+    broker = current_app.connection_for_write(
+        settings.BROKER_URL,
+        connect_timeout=_PATIENCE,
+        transport_options=dict.fromkeys(names, _PATIENCE),
+    )
+    try:
+        broker.transport.close_connection(broker.transport.establish_connection())
+    except (OSError, *broker.connection_errors, *broker.channel_errors):
+        words = "The broker does not answer: workers find work only when they look for it, every "
+        return Check("broker", False, words + f"{duration(settings.ASSAY_SWEEP_SECONDS)}.")
+    return Check("broker", True, "The broker answers.")
 
 
 def failing() -> list[Check]:
@@ -101,7 +147,7 @@ def counts() -> Counts:
         return {(kind, status): count for kind, status, count in cursor.fetchall()}
 
 
-@cache
+@functools.cache
 def _counting() -> str:
     """Kept: putting a statement over every kind together takes longer than answering it."""
     of_kind = "SELECT '{}', status, count(*) FROM {} WHERE status IN ({}) GROUP BY status"

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
+from smtplib import SMTPRecipientsRefused
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -32,7 +33,16 @@ _HIDDEN: Final = (
     (re.compile(r"DETAIL: .*"), "DETAIL: ..."),
 )
 _MIN_SECRET = 6
+_told: set[str] = set()
 _MAX_SQL = 2_000
+
+
+class PlainLines(logging.Formatter):
+    """Lines for people."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, without the secrets of the settings."""
+        return without_secrets(super().format(record))
 
 
 class JsonLines(logging.Formatter):
@@ -69,13 +79,29 @@ def without_secrets(text: str) -> str:
     return text
 
 
+def hide(*secrets: str) -> None:
+    """No line holds these from now on: keys and addresses with passwords out of files."""
+    _told.update(secrets)
+    _secrets.cache_clear()
+
+
 @cache
 def _secrets() -> list[str]:
     found = {value for name, value in os.environ.items() if _SECRET_NAME.search(name.upper())}
-    found |= {settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS}
-    urls = (settings.DATABASE_URL, settings.BROKER_URL, settings.EMAIL_URL)
-    found |= {urlsplit(url).password or "" for url in urls}
+    found |= {settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS, settings.SEED_KEY}
+    urls = {settings.DATABASE_URL, settings.BROKER_URL, settings.EMAIL_URL, settings.LIMITS_CACHE}
+    passwords = {urlsplit(url).password or "" for url in urls | {settings.OPENAI_PROXY} | _told}
+    # As they stand in addresses, and as drivers quote them.
+    found |= _told | passwords | {unquote(each) for each in passwords}
     return sorted((each for each in found if len(each) >= _MIN_SECRET), key=len, reverse=True)
+
+
+def mail_fault(error: Exception) -> str:
+    """What a line says of a mail that was not taken: its server's words name the address."""
+    codes = [getattr(error, "smtp_code", None)]
+    if isinstance(error, SMTPRecipientsRefused):
+        codes = [code for code, _ in error.recipients.values()]
+    return " ".join([type(error).__name__, *(str(code) for code in codes if code is not None)])
 
 
 def _person(request: Any) -> int | None:

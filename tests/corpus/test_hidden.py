@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from corpus.benchmarks.services import has_decided
 from corpus.hidden import HIDDEN, READ
 from evaluation.scores.reading import last_event
+from kit.account.links import has_decided
 from kit.audit import record_once
 from kit.models import Event
 from tests.factories import make_token

@@ -1,7 +1,9 @@
 """Probes, figures for Prometheus, the page for staff, and the rows in which workers say so."""
 
 import re
+import socket
 from collections import namedtuple
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -15,13 +17,17 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from config.safety import read_storage
 from debate.models import DebateRun
 from kit.health import checks
 from kit.runs.models import RunStatus
 from kit.runs.polling import Poller
 from kit.runs.workers import Worker, beat, leave
+from kit.storage import FILES
 from llm.models import Call
 from tests.factories import make_benchmark, make_member, make_pool
+from tests.markup import one_line
+from tests.s3 import KEYS, bucket
 
 LONG_AGO = timedelta(hours=2)
 KEY = "a-key-of-the-scraper"
@@ -137,6 +143,54 @@ def test_a_full_disk_is_named(settings, monkeypatch) -> None:
     disk = namedtuple("disk", "total used free")
     monkeypatch.setattr(checks.shutil, "disk_usage", lambda _: disk(10**12, 10**12, 10**6))
     assert ready() == (503, ["disk"])
+
+
+@pytest.fixture
+def silent() -> Iterator[int]:
+    """The port of a server that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("scheme", ["amqp", "redis"])
+def test_a_broker_that_is_away_is_named(settings, silent, monkeypatch, scheme) -> None:
+    beat()
+    settings.BROKER_URL = "memory://here"
+    assert ready() == (200, [])
+    monkeypatch.setattr(checks, "_PATIENCE", 0.1)
+    for port in (silent, 1):
+        settings.BROKER_URL = f"{scheme}://me:hunter2@127.0.0.1:{port}/"
+        assert ready() == (503, ["broker"])
+    assert "every 20 s" in one_line(staff().get("/health/"))
+    settings.BROKER_URL = ""
+    assert ready() == (200, [])
+
+
+@pytest.mark.django_db
+def test_a_storage_that_is_away_is_named(settings, silent, monkeypatch) -> None:
+    beat()
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(checks, "_PATIENCE", 0.1)
+    for port in (silent, 1):
+        url = f"s3://files/here?endpoint_url=http://127.0.0.1:{port}&region_name=us-east-1"
+        settings.STORAGES = settings.STORAGES | {FILES: read_storage(url)}
+        assert ready() == (503, ["storage"])
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_a_storage_is_asked_for_what_files_need(settings, monkeypatch) -> None:
+    beat()
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    with bucket() as (url, _):
+        settings.STORAGES = settings.STORAGES | {FILES: read_storage(url)}
+        assert ready() == (200, [])
+        no_bucket = url.replace("s3://assay-", "s3://other-")
+        settings.STORAGES = settings.STORAGES | {FILES: read_storage(no_bucket)}
+        assert ready() == (503, ["storage"])
 
 
 @pytest.mark.django_db

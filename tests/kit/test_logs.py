@@ -9,8 +9,9 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from kit.health.logs import JsonLines, pseudonym, watch_queries
+from kit.health.logs import JsonLines, PlainLines, hide, pseudonym, watch_queries
 from kit.runs.models import give_back
+from llm.endpoints import parse_file
 from tests.factories import make_user
 from tests.kit.test_health import make_run
 
@@ -73,6 +74,24 @@ def test_a_line_holds_no_secret(lines, settings) -> None:
     text = json.dumps(lines)
     assert "ValueError" in text
     assert [word for word in (settings.SECRET_KEY, "q8Zr2kM4", "anna") if word in text] == []
+
+
+@pytest.mark.parametrize("form", ["plain", "json"])
+def test_passwords_of_addresses_and_keys_of_files_stand_in_no_line(form, settings) -> None:
+    settings.SEED_KEY = "seed-q8Zr2kM4nB6pL8sT1wY3cF5hD7gq8Zr2kM4nB6p"
+    settings.LIMITS_CACHE = "redis://:limits%40q8Zr@localhost/1"
+    settings.OPENAI_PROXY = "http://me:proxy-q8Zr@proxy.example"
+    entry = {"name": "own", "base_url": "http://x.example/v1", "default_model": "m"}
+    kept = {"api_key": "sk-file-q8Zr", "proxy": "http://me:other-q8Zr@proxy.example"}
+    parse_file([entry | kept], {})  # which forgets what was known of the settings
+    said = f"{settings.SEED_KEY} limits%40q8Zr limits@q8Zr proxy-q8Zr sk-file-q8Zr other-q8Zr."
+    formatter = JsonLines() if form == "json" else PlainLines("{message}", style="{")
+    record = logging.LogRecord("x", logging.ERROR, "", 0, "%s", (said,), None)
+    try:
+        assert "... ... ... ... ... ...." in formatter.format(record)
+        assert "q8Zr" not in formatter.format(record)
+    finally:
+        hide()  # and with it what this test set
 
 
 @pytest.mark.django_db

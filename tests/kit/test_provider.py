@@ -68,9 +68,14 @@ def test_a_person_gets_one_account_and_keeps_it_whatever_their_address(provider)
     assert ProviderIdentity.objects.get().subject == ANN["sub"]
 
 
-def test_a_name_that_is_taken_is_not_theirs(provider) -> None:
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [("ann", "ann-2"), ("Ann", "Ann-2"), ("\u00e1nn", "\u00e1nn-2"), ("\u0430nn", "person")],
+)
+def test_a_name_that_is_taken_or_reads_so_is_not_theirs(provider, name, given) -> None:
     User.objects.create_user("ann", email="somebody@example.org")
-    assert name_of(come(provider)) == "ann-2"
+    provider.claims["preferred_username"] = name
+    assert name_of(come(provider)) == given
 
 
 def test_an_account_with_the_same_address_is_linked_once_both_sides_verified_it(provider) -> None:

@@ -1,11 +1,13 @@
 """Rates of requests and uploads, how long a statement may take, and what drafts hold together."""
 
+from collections.abc import Iterator
+
 import pytest
 from django.core.cache import caches
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection, transaction
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
@@ -179,6 +181,48 @@ def test_who_asks_for_too_much_is_told_to_narrow_it(browser, settings, monkeypat
     assert ("narrow the filter" in words) or ("Narrow the filter" in words)
     monkeypatch.undo()
     assert browser.get(url).status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_file_sent_in_pieces_is_stopped_as_a_page_is(browser, settings, monkeypatch) -> None:
+    settings.ASSAY_QUERY_SECONDS = 0.2
+
+    def lines(before: int) -> Iterator[str]:
+        yield from ["rows\n"] * before
+        with connection.cursor() as cursor:
+            cursor.execute(ENDLESS)
+        yield "never"
+
+    for before in (0, 2):
+        monkeypatch.setattr("kit.lists.csvfile._lines", lambda *_, n=before: lines(n))
+        answer = browser.get("/b/demo/voting/pay.csv")
+        if before:
+            assert [next(iter(answer)) for _ in range(2)] == [b"rows\n"] * 2
+            with pytest.raises(OperationalError) as stopped:
+                next(iter(answer))
+            assert is_too_long(stopped.value)
+        else:
+            assert answer.status_code == 503
+    monkeypatch.undo()
+    assert b"".join(browser.get("/b/demo/voting/pay.csv")).startswith(b"Votes,")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL counts no rows read on")
+def test_each_piece_of_a_long_statement_has_its_own_time(settings) -> None:
+    """Rows of one statement, which together take longer than the one limit."""
+    settings.ASSAY_QUERY_SECONDS = 0.4
+    one = "WITH RECURSIVE n(i) AS (SELECT r.j UNION ALL SELECT i + 1 FROM n WHERE i < 300000)"
+    rows = "WITH RECURSIVE r(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM r WHERE j < 12)"
+
+    def counted() -> Iterator[str]:
+        with connection.cursor() as cursor:
+            cursor.execute(f"{rows} SELECT ({one} SELECT max(i) FROM n) FROM r")
+            while row := cursor.fetchone():
+                yield f"{row[0]}\n"
+
+    answered = limited_statements(lambda _: StreamingHttpResponse(counted()))
+    assert b"".join(answered(RequestFactory().get("/"))) == b"300000\n" * 12
 
 
 def test_other_errors_are_not_about_time() -> None:

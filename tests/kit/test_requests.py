@@ -1,6 +1,7 @@
 """The way back for who cannot sign in: by mail, or through an admin."""
 
 import re
+from smtplib import SMTPRecipientsRefused
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,10 +13,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.safety import read_mail_server
-from corpus.benchmarks.services import add_person, remove_person, renew_link
-from corpus.models import Membership
+from corpus.benchmarks.services import add_person, change_person, remove_person, renew_link
+from corpus.models import Benchmark, Membership
 from kit import audit
-from kit.account.links import AGREED_FOR, create_link, mail_links
+from kit.account.identities import link_identity
+from kit.account.links import AGREED_FOR, choose_password, create_link, mail_links
 from kit.models import Event, LinkRequest, SignInLink
 from kit.runs.periodic import PeriodicTasks
 from tests.factories import make_benchmark, make_member, make_user, used_by
@@ -87,6 +89,22 @@ def test_what_cannot_be_mailed_waits_and_is_tried_again(person, with_mail, setti
     assert len(mail.outbox) == 1
 
 
+def test_the_log_says_why_a_mail_was_not_taken_and_not_to_whom(
+    person, with_mail, monkeypatch, caplog
+) -> None:
+    """The server's own words are {'ann@example.org': (550, b'no ann@example.org here')}."""
+    ask()
+
+    def refusing(*_: object, **__: object) -> None:
+        raise SMTPRecipientsRefused({"ann@example.org": (550, b"no ann@example.org here")})
+
+    backend = "django.core.mail.backends.locmem.EmailBackend.send_messages"
+    monkeypatch.setattr(backend, refusing)
+    mail_links()
+    assert f"user {person.pk}: not mailed: SMTPRecipientsRefused 550" in caplog.text
+    assert "example.org" not in caplog.text
+
+
 def test_without_a_mail_server_nothing_is_mailed(person) -> None:
     ask()
     mail_links()
@@ -143,6 +161,37 @@ def test_superuser_sees_who_asks_and_hands_a_link_over(person) -> None:
     event = Event.objects.get(verb="renew sign-in link")
     assert (event.actor.username, event.target_id) == ("root", str(person.pk))
     assert Client().post(link).url == reverse("choose-password")
+
+
+def test_a_link_to_somebody_with_decisions_takes_two_superusers(person) -> None:
+    with transaction.atomic():
+        audit.record(actor=person, verb="vote", target=person)
+    ask()
+    url = reverse("sign-in-hand", args=[LinkRequest.objects.get().pk])
+    first = of(root())
+    for _ in range(2):  # twice by one is once
+        said = one_line(first.post(url, follow=True))
+        assert "let another superuser make the link within 7 days" in said
+        assert "manage.py sign_in_link ann" in said
+    assert not SignInLink.objects.exists()
+    second = of(User.objects.create_superuser("root-2"))
+    assert "root agreed" in one_line(second.get(reverse("sign-in-requests")))
+    assert Client().post(second.post(url).context["link"]).status_code == 302
+    verbs = Event.objects.filter(verb__endswith="sign-in link").order_by("pk")
+    assert list(verbs.values_list("verb", "actor__username")) == [
+        *[("agree to sign-in link", "root")] * 2,
+        ("renew sign-in link", "root-2"),
+    ]
+
+
+def test_of_who_has_an_address_superusers_get_no_link_either(person, with_mail) -> None:
+    with transaction.atomic():
+        audit.record(actor=person, verb="vote", target=person)
+    ask()
+    url = reverse("sign-in-hand", args=[LinkRequest.objects.get().pk])
+    assert "mailed to ann" in one_line(of(root()).post(url, follow=True))
+    mail_links()
+    assert [sent.to for sent in mail.outbox] == [["ann@example.org"]]
 
 
 def test_staff_see_requests_and_make_no_link(person) -> None:
@@ -208,11 +257,18 @@ def test_request_that_was_mailed_waits_for_no_admin(person, with_mail) -> None:
 # --- Links by others -------------------------------------------------------------------------
 
 
+def make_admin(benchmark: Benchmark, name: str) -> User:
+    """An admin by means of their own, whose account no admin made."""
+    made = make_member(benchmark, name, "admin")
+    choose_password(user=made, password=WORDS)
+    return made
+
+
 @pytest.fixture
 def decided() -> tuple[Membership, Client]:
     """Somebody without a password who decided something, and an admin of their benchmark."""
     benchmark = make_benchmark()
-    admin = make_member(benchmark, "boss", "admin")
+    admin = make_admin(benchmark, "boss")
     member, token = add_person(
         benchmark=benchmark, username="ann", roles=["annotator"], actor=admin
     )
@@ -231,7 +287,7 @@ def test_a_link_to_somebody_with_decisions_takes_two_admins(decided) -> None:
     for _ in range(2):  # twice by one is once
         assert "let another admin make the link within 7 days" in asked_of(boss, member)
     assert not SignInLink.objects.filter(used_at=None).exists()
-    other = of(make_member(member.benchmark, "vice", "admin"))
+    other = of(make_admin(member.benchmark, "vice"))
     assert "waits for a second admin" in one_line(other.get(reverse("people", args=["demo"])))
     assert "/sign-in/" in asked_of(other, member)
     verbs = Event.objects.filter(verb__endswith="sign-in link").values_list(
@@ -241,6 +297,50 @@ def test_a_link_to_somebody_with_decisions_takes_two_admins(decided) -> None:
         *[("agree to sign-in link", "boss")] * 2,
         ("renew sign-in link", "vice"),
     ]
+
+
+def test_a_second_account_of_the_first_admin_is_no_second_admin(decided) -> None:
+    """Nor one that such an account made, whichever of them is first."""
+    member, boss = decided
+    admin, place = User.objects.get(username="boss"), {"benchmark": member.benchmark}
+    puppets = []
+    for name in ("puppet", "puppet-2"):  # the second is made by the first
+        made, token = add_person(**place, username=name, roles=["admin"], actor=admin)
+        puppet = Client()
+        puppet.post(reverse("sign-in-link", args=[token]))
+        assert "choose a password under Account first" in asked_of(puppet, member)
+        puppet.post(reverse("choose-password"), {"new_password1": WORDS, "new_password2": WORDS})
+        puppets.append(puppet)
+        admin = made.user
+    for first, others in ((boss, puppets), (puppets[1], [puppets[0], boss])):
+        LinkRequest.objects.all().delete()
+        asked_of(first, member)
+        for other in others:
+            said = asked_of(other, member)
+            assert "one of you added the other" in said
+            assert "manage.py sign_in_link ann" in said
+    assert not SignInLink.objects.filter(used_at=None).exists()
+    assert "/sign-in/" in asked_of(of(make_admin(member.benchmark, "vice")), member)
+
+
+def test_who_was_made_an_admin_since_is_no_second_admin(decided) -> None:
+    member, boss = decided
+    helper = make_admin(member.benchmark, "helper")
+    place = Membership.objects.get(user=helper)
+    change_person(membership=place, roles=["annotator"], domains=[], actor=None)
+    asked_of(boss, member)
+    change_person(membership=place, roles=["admin"], domains=[], actor=None)
+    assert "you were made an admin since" in asked_of(of(helper), member)
+
+
+def test_an_admin_whom_the_identity_provider_knows_is_a_second_admin(decided) -> None:
+    member, boss = decided
+    admin = User.objects.get(username="boss")
+    place = {"benchmark": member.benchmark, "roles": ["admin"], "actor": admin}
+    vice = add_person(username="vice", **place)[0].user
+    link_identity(user=vice, issuer="https://idp.example", subject="7", actor=None)
+    asked_of(boss, member)
+    assert "/sign-in/" in asked_of(of(vice), member)
 
 
 def test_who_is_taken_out_and_added_again_gets_no_link_by_that(decided) -> None:
@@ -256,14 +356,14 @@ def test_what_the_first_admin_wanted_a_week_ago_is_over(decided) -> None:
     member, boss = decided
     asked_of(boss, member)
     LinkRequest.objects.update(agreed_at=timezone.now() - AGREED_FOR)
-    other = of(make_member(member.benchmark, "vice", "admin"))
+    other = of(make_admin(member.benchmark, "vice"))
     assert "let another admin" in asked_of(other, member)
 
 
 def test_with_an_address_the_link_goes_there_and_to_no_admin(decided, with_mail) -> None:
     member, boss = decided
     User.objects.filter(pk=member.user_id).update(email="ann@example.org")
-    other = of(make_member(member.benchmark, "vice", "admin"))
+    other = of(make_admin(member.benchmark, "vice"))
     for client in (boss, other):
         said = asked_of(client, member)
         assert "mailed to ann" in said

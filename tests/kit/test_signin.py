@@ -84,7 +84,8 @@ def test_first_password_ends_links_token_and_other_sessions(user: User, client: 
     token = make_token(user)
     left = create_link(user=user)
     client.force_login(user)
-    client.post(reverse("account"), {"new_password1": WORDS, "new_password2": WORDS})
+    posted = {"new_password1": WORDS, "new_password2": WORDS, "keep_tokens": "on"}
+    client.post(reverse("account"), posted)
     assert client.get(reverse("home")).status_code == 200
     assert find_link(left) is None
     assert other.get(reverse("home")).status_code == 302
@@ -110,16 +111,22 @@ def test_change_of_a_password_needs_the_old_one(
     assert Client().login(username="annotator-1", password=chosen)
 
 
-def test_change_of_a_password_ends_links_and_keeps_the_token(settled: User, client: Client) -> None:
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_change_of_a_password_ends_links_and_tokens_that_are_not_kept(
+    settled: User, client: Client, is_kept: bool
+) -> None:
     token = make_token(settled)
     left = create_link(user=settled)
     client.force_login(settled)
+    assert "Keep my API tokens (1)" in one_line(client.get(reverse("account")))
     posted = {"old_password": WORDS, "new_password1": NEW_WORDS, "new_password2": NEW_WORDS}
+    posted |= {"keep_tokens": "on"} if is_kept else {}
     said = client.post(reverse("account"), posted, follow=True)
     assert find_link(left) is None
-    assert "Your API tokens (1) still work" in one_line(said)
+    assert ("Your API tokens (1) still work" in one_line(said)) is is_kept
     headers = {"authorization": f"Token {token}"}
-    assert Client().get(reverse("api-benchmarks"), headers=headers).status_code == 200
+    status = Client().get(reverse("api-benchmarks"), headers=headers).status_code
+    assert status == (200 if is_kept else 401)
 
 
 def test_session_key_changes_at_sign_in_by_link(user: User, client: Client) -> None:

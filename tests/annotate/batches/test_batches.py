@@ -331,6 +331,23 @@ def test_two_tabs_on_one_item_show_both_answers(world, batch) -> None:
     assert batch.items.get(place=1).label == 0
 
 
+def test_where_no_reason_is_left_a_check_is_like_what_has_none(world) -> None:
+    """Every reason is met in the batch, and one of its cases, as of an audit, is judged from the
+    passage alone. Words of our own would be those of checks alone."""
+    for number, case in enumerate(world.cases):
+        for position in case.snapshot["positions"]:
+            position["reason"] = f"{position['agent']} has reason {min(number, 4)}."
+        case.snapshot |= {"positions": []} if number == 0 else {}
+        case.save()
+    EscalationCase.objects.filter(pk__in=[case.pk for case in world.cases[5:]]).update(
+        status="closed"
+    )
+    for voter in world.voters[:3]:
+        batch = take(world, voter)
+        assert batch.items.exclude(case=None).count() == 5
+        assert batch.items.get(case=None).check_item.snapshot["positions"] == []
+
+
 def test_a_check_repeats_no_reason_that_its_person_meets(world) -> None:
     """Sorted by their reasons, the items of all of a person's batches show no pair."""
     for number, case in enumerate(world.cases):

@@ -1,7 +1,7 @@
 """What waits for a person, by mail, for who wants it."""
 
 from datetime import timedelta
-from smtplib import SMTPException
+from smtplib import SMTPDataError
 
 import pytest
 from django.contrib.auth.models import User
@@ -90,16 +90,18 @@ def test_none_comes_while_nothing_waits_or_who_is_gone(person, browser) -> None:
     assert send_digests() == 1
 
 
-def test_what_the_server_does_not_take_is_tried_again(person, browser, monkeypatch) -> None:
+def test_what_the_server_does_not_take_is_tried_again(person, browser, monkeypatch, caplog) -> None:
     browser.put("/api/digest/", {"every": "daily"}, **JSON)
     days_later(1)
 
     def broken(*_: object, **__: object) -> None:
-        raise SMTPException("no")
+        raise SMTPDataError(552, b"marie@example.org is full")
 
     with monkeypatch.context() as patch:
         patch.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", broken)
         assert send_digests() == 0
+    assert "not mailed: SMTPDataError 552" in caplog.text
+    assert "marie" not in caplog.text
     assert send_digests() == 1
     assert Digest.objects.get().sent_on == timezone.now().date()
 

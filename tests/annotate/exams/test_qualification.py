@@ -326,6 +326,7 @@ CSV = "question,answers,passage,label,explanation,practice\n"
         (CSV + "q,a,p,1,,\n,a,p,1,,\n", "Line 3, question"),
         (CSV + 'q,"[1]",p,1,,\n', "Line 2, answers"),
         (CSV + 'q,"[",p,1,,\n', "Line 2, answers"),
+        pytest.param(CSV + f"q,{'[' * 100_000},p,1,,\n", "Line 2, answers", id="nested"),
         (CSV + "q,a,p\n", "Line 2: 3 fields"),
         (CSV, "no item to add"),
         (b"\xff\xfe", "not UTF-8"),

@@ -3,10 +3,12 @@
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 
 from annotate.exams.qualification import qualified_for, rule_of
-from annotate.models import VotingPlan
+from annotate.models import Consent, ExamAttempt, VotingPlan
 from annotate.plans.services import CHECKS, checks_of, choose_checks, save_plan
+from annotate.voting.services import cast_vote
 from corpus.models import Benchmark
 from debate.runs.planning import plan_run
 from evaluation.checklist.views import steps_of
@@ -14,7 +16,8 @@ from evaluation.releases.findings import label_checks
 from kit.errors import Refused
 from kit.models import Event
 from llm import endpoints
-from tests.factories import make_member, make_passage, make_pool, make_query
+from tests.annotate.world import write_plan
+from tests.factories import make_benchmark, make_member, make_passage, make_pool, make_query
 
 pytestmark = pytest.mark.django_db
 JSON = {"content_type": "application/json"}
@@ -64,6 +67,39 @@ def test_all_are_advised_and_gate_at_once(benchmark, admin, browser) -> None:
         "consent before voting: on",
         "blind audit of agreed pairs: off",  # none was drawn
     ]
+
+
+def test_a_release_says_how_many_votes_were_given_under_each(world) -> None:
+    """Three votes before anything is asked for, three after: of these one after a passed exam and
+    two after consent. A failed exam, a practice and consent to another benchmark count nothing."""
+    first, second, third = world.voters[:3]
+    domain, before = world.query.domain, world.case()
+    for each in (first, second, third):
+        cast_vote(case=before, voter=each, label=1)
+    ended = {"domain": domain, "pass_mark": 90, "ended_at": timezone.now()}
+    for person, more in (
+        (first, {"status": "passed"}),
+        (second, {"status": "failed"}),
+        (third, {"status": "done", "is_practice": True}),
+    ):
+        ExamAttempt.objects.create(person=person, **ended, **more)
+    plan = write_plan(world)
+    elsewhere = VotingPlan.objects.current(make_benchmark("other"))
+    elsewhere.save()
+    for person, agreed in ((first, plan), (second, plan), (third, elsewhere)):
+        Consent.objects.create(person=person, plan=agreed)
+    after = world.case()
+    votes = [cast_vote(case=after, voter=each, label=1) for each in (first, second, third)]
+    said = label_checks(world.benchmark)
+    assert [each.partition("; ")[2] for each in said[:3]] == [
+        "1 of 6 votes were given after it",
+        "0 of 6 votes were given in one",
+        "2 of 6 votes were given after it",
+    ]
+    # Of a vote that does not count nothing is told.
+    fewer = label_checks(world.benchmark, without=[votes[0].pk])
+    assert "0 of 5 votes" in fewer[0]
+    assert "1 of 5 votes" in fewer[2]
 
 
 def test_none_is_an_answer_too(benchmark, admin, browser) -> None:

@@ -178,7 +178,7 @@ def test_name_that_means_an_account_in_other_letters_is_that_account(here) -> No
 
 @pytest.mark.parametrize(
     "name",
-    ["Annotator-9", "annotator.9", "\u0430nnotator-9", "ann\u03bftator-9", "\u00e1nnotator-9"],
+    ["Annotator-9", "annotator.9", "\u0251nnotator-9", "annota\u0167or-9", "\u00e1nnotator-9"],
 )
 def test_a_new_name_that_reads_like_one_that_is_there_is_refused(here, name) -> None:
     with_password(make_user("annotator-9"))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.core import signing
 from django.test import Client
 from django.urls import reverse
 
@@ -214,12 +215,70 @@ def test_who_skips_the_password_confirms_with_one_click_once_they_chose_it(garde
     browser = came_by_link(new, boss)
     decide_much(browser, garden, case)
     assert "made after signing in by somebody else's link" in one_line(browser.get(reverse("home")))
-    assert "choose a password" in one_line(browser.get(reverse("account")))
+    assert "Choose a password, and say it then" in one_line(browser.get(reverse("account")))
     browser.post(reverse("choose-password"), {"new_password1": WORDS, "new_password2": WORDS})
     link = SignInLink.objects.get(made_by=boss)
     browser.post(reverse("account-decisions", args=[link.pk]), {"whose": "mine"})
     assert SignInLink.objects.get().is_theirs is True
     assert Event.objects.filter(verb="confirm decisions", actor=new, link=None).count() == 1
+
+
+def choose(browser: Client) -> str:
+    posted = {"new_password1": WORDS, "new_password2": WORDS}
+    return one_line(browser.post(reverse("choose-password"), posted, follow=True))
+
+
+@pytest.fixture
+def taken(garden) -> tuple[User, SignInLink]:
+    """Somebody who skipped the password; an admin used a link to choose one in their place."""
+    new, boss = (
+        make_member(garden.benchmark, "new", "annotator"),
+        make_member(garden.benchmark, "boss", "admin"),
+    )
+    came_by_link(new, boss)
+    stranger, case = came_by_link(new, boss), disputed(garden)
+    assert "counts in no release until you say that it is yours" in choose(stranger)
+    stranger = came_by_password(new)  # which is no means of their own either
+    decide_much(stranger, garden, case)
+    link = SignInLink.objects.get(chose_password=True)
+    stranger.post(reverse("account-decisions", args=[link.pk]), {"whose": "mine"})
+    assert "manage.py sign_in_link new" in one_line(stranger.get(reverse("account")))
+    return new, link
+
+
+def test_a_password_chosen_by_somebody_elses_link_is_theirs(garden, taken, tmp_path) -> None:
+    person, link = taken
+    assert link.is_theirs is None
+    assert Event.objects.filter(link=link, verb="vote").count() == 1
+    assert built(garden, tmp_path / "out", "0.1.0")[0]["b3"] == 0
+    # What whoever runs the site makes is the person's own: there they confirm.
+    own = came_by_link(person, None)
+    own.post(reverse("account-decisions", args=[link.pk]), {"whose": "mine"})
+    assert built(garden, tmp_path / "in", "0.2.0")[0]["b3"] == 1
+    later = came_by_password(person)
+    assert "link_by_other" not in later.session
+
+
+def test_who_disowns_what_such_a_password_did_ends_it(taken) -> None:
+    person, link = taken
+    own = came_by_link(person, None)
+    own.post(reverse("account-decisions", args=[link.pk]), {"whose": "other"})
+    assert "_auth_user_id" not in came_by_password(person).session
+    assert "counts in no release" not in choose(own)
+    assert "link_by_other" not in came_by_password(person).session
+
+
+def test_no_mail_address_is_set_by_somebody_elses_link(garden, taken, settings) -> None:
+    """A link mailed there would be its owner's means of their own."""
+    settings.EMAIL_URL = "smtp://mail.example"
+    person, _ = taken
+    browser = came_by_password(person)
+    posted = {"mail-address": "boss@example.org", "mail-password": WORDS}
+    refused = browser.post(reverse("account-address-ask"), posted)
+    assert "would go to whoever that was" in one_line(refused)
+    said = signing.dumps([person.pk, "boss@example.org"], salt="kit.signin.address")
+    browser.post(reverse("account-address", args=[said]))
+    assert User.objects.get(pk=person.pk).email == ""
 
 
 def test_a_later_password_does_not_make_such_a_session_ones_own(garden, ann) -> None:
