@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.auth.models import User
 from django.core.management import call_command
 
 from annotate.models import EscalationCase
-from corpus.benchmarks.services import add_person
-from corpus.models import Benchmark, Role
+from corpus.models import Benchmark, Membership, Role
 from evaluation.chain.models import Chain, StepState
 from evaluation.chain.services import start_chain
 from evaluation.models import Release
@@ -71,7 +71,8 @@ def garden(slug: str) -> Benchmark:
     )
     benchmark = Benchmark.objects.get(slug=slug)
     for name in VOTERS:
-        add_person(benchmark=benchmark, username=name, roles=[Role.ANNOTATOR], actor=None)
+        voter, _ = User.objects.get_or_create(username=name)
+        Membership.objects.create(user=voter, benchmark=benchmark, roles=[Role.ANNOTATOR])
     return benchmark
 
 
