@@ -60,7 +60,7 @@ def test_annotators_of_the_domain_are_asked_and_nobody_else(room) -> None:
     assert asked == {
         "author": 1, "colleague": 1, "both": 1, "reviewer": 0, "admin": 0, "outsider": 0
     }  # fmt: skip
-    (work,) = [w for w in waiting_work(room.author) if w.key == "G"]
+    (work,) = [w for w in waiting_work(room.author) if w.key == "K"]
     assert (work.name, work.left) == ("Answers to score blind", 1)
     answer = GradedAnswer.objects.get()
     for name in ("reviewer", "admin", "outsider"):

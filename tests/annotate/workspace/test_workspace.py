@@ -84,7 +84,7 @@ def test_passage_of_the_domain_can_be_found_opened_and_attached(world, me, aspec
     assert "Not attached yet" in opened
     assert "Owls hunt by ear." in opened
     me.post(here(world, f"passages/{extra.pk}/assign/"), {"aspect": aspect.pk})
-    assert "<h1>Other gold</h1>" in one_line(me.get(here(world)))
+    assert "<h2>Other gold</h2>" in one_line(me.get(here(world)))
 
 
 def test_search_finds_twenty_at_most(world, me):
