@@ -124,12 +124,13 @@ class Made:
             return
         if label > 0 and passage.pid in query.excluded_ids:
             return  # an import refuses it
+        assigned = query.gold_passages.filter(passage=passage).exists()
         make_gold(query, passage, label=label)
         first = query.aspects.filter(k=1, subtopic="1").first()
-        if first is not None:
+        if first is not None and not assigned:
             subtopics = {"1": label, "2": max(label - 1, 0)}
             query.judgments.filter(passage=passage).update(subtopics=subtopics)
-            if label == 1 and not query.gold_passages.filter(passage=passage).exists():
+            if label == 1:
                 make_support(first, passage)
 
     def _exclude(self, query: Query, passage: Passage) -> None:
@@ -141,6 +142,10 @@ class Made:
             query.save()
 
     def _assign(self, query: Query, passage: Passage, n: int) -> None:
+        """Not where subtopics were imported with labels: these are not taken up again beside an
+        expert's assignment (docs/releases.md)."""
+        if query.judgments.filter(passage=passage).exclude(subtopics=None).exists():
+            return
         if aspects := self._aspects(query):
             aspect = aspects[n % len(aspects)]
             assign_passage(query=query, passage=passage, aspect=aspect, actor=self.expert)
