@@ -46,8 +46,8 @@ person pipeline pipeline-forecast pipeline-grid pipeline-means pipeline-new pipe
 pipelines-csv pool
 pool-build pool-builds pool-new pool-pairs pools progress progress-csv prompts push
 qualification-people qualification-rule qualification-rules query-source query-sources
-query-wordings quotas rag-board rag-board-csv rag-forecast rag-grade rag-grade-forecast rag-run rag-run-new
-rag-runs rag-samples release release-changelog release-pushes releases rerank-forecast
+query-wordings quotas rag-board rag-board-csv rag-forecast rag-grade rag-grade-forecast rag-run
+rag-run-new rag-runs rag-samples release release-changelog release-pushes releases rerank-forecast
 rerank-means rerank-means-csv rerank-run
 rerank-run-new rerank-runs rescoring run-computation run-computations run-priority short-answers
 spending spot-checks support-forecast support-new support-report support-run support-runs
