@@ -13,17 +13,19 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
 from smtplib import SMTPRecipientsRefused
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
-from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 from django.utils.functional import LazyObject
 
+if TYPE_CHECKING:  # commands of files load no models
+    from django.http import HttpRequest
+
 logger = logging.getLogger(__name__)
 # What this thread (or task) answers or works on: the run as "debate.run 7".
-request_now: ContextVar[HttpRequest | None] = ContextVar("request", default=None)
+request_now: ContextVar["HttpRequest | None"] = ContextVar("request", default=None)
 run_now: ContextVar[str] = ContextVar("run", default="")
 _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 # One-time links, API tokens, and the rows that PostgreSQL quotes in its errors.
