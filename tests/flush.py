@@ -7,7 +7,7 @@ from django.core.management.color import no_style
 from django.db import connections, transaction
 
 # Rows that follow from the code alone: every test may rely on them, and none changes them.
-_CONSTANT_TABLES = {"django_content_type", "auth_permission"}
+CONSTANT_TABLES = {"django_content_type", "auth_permission"}
 # From so many rows of one table on, each with keys to be looked for elsewhere, TRUNCATE is quicker.
 _MANY = 500
 
@@ -37,7 +37,7 @@ def _tables(alias: str) -> list[str]:
     names = connections[alias].introspection.django_table_names(
         only_existing=True, include_views=False
     )
-    return [name for name in names if name not in _CONSTANT_TABLES]
+    return [name for name in names if name not in CONSTANT_TABLES]
 
 
 @cache

@@ -27,6 +27,7 @@ from kit.errors import Refused
 from kit.models import Event, Tries
 from kit.runs.polling import run_models
 from tests.bench.server import ROOT
+from tests.flush import CONSTANT_TABLES
 from tests.routes.world import make_everything
 from tests.services.processes import database_url, wait_until
 
@@ -183,7 +184,8 @@ def test_an_installation_comes_back_from_one_database_to_the_other(
             for each in run_models()
             if hasattr(each, "asked") or hasattr(each, "budget_usd")
         }
-        assert changed - asking == {"evaluation_release"}
+        # What follows from the code alone had other keys once, on PostgreSQL, behind other tests.
+        assert changed - asking - CONSTANT_TABLES == {"evaluation_release"}
         [(_, [run])] = Reader(taken).pieces("debate_debaterun")
         assert b'"paused"' in run
         assert b"restored from a backup" in run
