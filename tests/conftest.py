@@ -17,8 +17,8 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from tests import flush, migrated
 
-# How long an example takes says more about the machine than about the code. `make test-services` by
-# hand tries fifty (--hypothesis-profile=full), `make test` and the gate twelve, others every time.
+# How long an example takes says more about the machine than about the code. The gate tries fifty
+# (--hypothesis-profile=full), `make test` twelve.
 hypothesis_settings.register_profile("full", deadline=None, max_examples=50)
 hypothesis_settings.register_profile("suite", deadline=None, max_examples=12)
 hypothesis_settings.load_profile("suite")
