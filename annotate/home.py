@@ -111,8 +111,9 @@ def _new_guidelines(access: Access) -> Guideline | None:
     """The newest guidelines, where the person has voted by older ones and not by these."""
     own = Vote.objects.filter(case__query__domain__benchmark=access.benchmark, voter=access.user)
     last = own.aggregate(Max("guideline"))["guideline__max"]
-    newer = Guideline.objects.filter(benchmark=access.benchmark, version__gt=last or 0)
-    return None if last is None else newer.first()
+    if last is None:
+        return None
+    return Guideline.objects.filter(benchmark=access.benchmark, version__gt=last).first()
 
 
 def _week(user: User, today: date) -> dict[str, Any]:

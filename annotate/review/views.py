@@ -1,6 +1,5 @@
 """The second review: the list of what waits, and one review from blind scores to acceptance."""
 
-import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -152,10 +151,10 @@ class ReviewBoard:
         return paired + self.loose + self.checks
 
 
-def _place(row: Row) -> tuple[int, int, int]:
+def _place(row: Row) -> tuple[bool, int, int, int]:
     """By page, and on a page from its beginning; last what is of no page."""
-    passage = row.passage
-    return passage.document_id or sys.maxsize, passage.start or 0, passage.pk
+    page, passage = row.passage.document_id, row.passage
+    return page is None, page or 0, passage.start or 0, passage.pk
 
 
 def _aspect_of(entry: Entry) -> int | None:

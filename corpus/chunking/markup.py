@@ -48,24 +48,7 @@ _BLOCK: Final = re.compile(
     re.IGNORECASE,
 )
 # Elements that are never closed.
-_VOID: Final = frozenset(
-    [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-    ]
-)
+_VOID: Final = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
 # The rest of a tag at an end of a text; it is known by an attribute, as `a > b` has none.
 _TORN_START: Final = re.compile(r"\A[^<>]*+(?<=[\"'])/?>")
 _TORN_END: Final = re.compile(rf"<(?:{_NAMES})\s[^<>=]*+=[^<>]*+\Z", re.IGNORECASE)
@@ -168,7 +151,7 @@ def _is_whole(text: str) -> bool:
     end = 0
     for match in _MARK.finditer(text):
         end, name = match.end(), (match["name"] or "").lower()
-        if name and name not in _VOID and not match[0].endswith("/>"):
+        if name and not _VOID.fullmatch(name) and not match[0].endswith("/>"):
             still_open[name] += -1 if match[0][1] == "/" else 1
     return end == len(text) and not any(still_open.values())
 

@@ -76,7 +76,7 @@ def _fetch(name: str, configurations: tuple[str, ...], target: Path, *, cache: P
 
 def _fetch_beside(name: str, target: Path) -> None:
     if not Path(name).is_dir():
-        from huggingface_hub import snapshot_download  # comes with `datasets`
+        from huggingface_hub import snapshot_download  # slow to import
 
         beside = list(BESIDE)
         snapshot_download(name, repo_type="dataset", local_dir=target, allow_patterns=beside)

@@ -137,11 +137,11 @@ class LoadRows:
         for (domain, qid, pid), given in labels.items():
             gold, label = self.gold[domain], max(given.values())
             judged = gold.get((qid, pid))
-            is_gold = judged is not None and judged.label > 0
-            if not is_gold and label <= 0:
-                location = at[domain, qid, pid]
-                gold[qid, pid] = JudgmentRow(domain, qid, pid, label, location, subtopics=given)
-            elif judged is not None and is_gold and label > 0:
+            if judged is None or judged.label <= 0:
+                if label <= 0:
+                    place = at[domain, qid, pid]
+                    gold[qid, pid] = JudgmentRow(domain, qid, pid, label, place, subtopics=given)
+            elif label > 0:
                 relevant = {name for name, value in given.items() if value > 0}
                 kept = given if relevant == named[domain, qid, pid] else None
                 gold[qid, pid] = replace(judged, label=label, subtopics=kept)

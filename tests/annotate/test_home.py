@@ -6,7 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from annotate.assignments.services import claim_query
 from annotate.guidelines.services import publish_guideline
+from annotate.models import Assignment, WorkState
 from annotate.voting.services import cast_vote
 from annotate.worked import last_days, progress, seconds_a_vote
 from tests.annotate.batching import answer_all, give, make_batch_world, submit, take
@@ -63,6 +65,17 @@ def test_guidelines_that_changed_since_ones_last_vote_are_told(world) -> None:
     publish_guideline(text="New.", expected=1, **save)
     assert f"{changed}</a>: Titles count." in home(voter)
     assert changed not in home(world.voters[1])
+
+
+def test_an_accepted_query_waits_for_its_reference_answer(world) -> None:
+    voter, words = world.voters[0], "Reference answers to write"
+    assignment = claim_query(query=world.query, actor=voter)
+    assert words not in home(voter)
+    Assignment.objects.filter(pk=assignment.pk).update(state=WorkState.ACCEPTED)
+    assert words in home(voter)
+    assert words not in home(world.voters[1])
+    Assignment.objects.filter(pk=assignment.pk).update(state=WorkState.ANSWERED)
+    assert words not in home(voter)
 
 
 def test_where_nothing_waits_a_query_can_be_taken_and_a_reviewer_sees_what_there_is(world) -> None:

@@ -10,10 +10,11 @@ from annotate.review import services as verbs
 from annotate.review.agreement import verdict_ratings
 from annotate.review.authorship import author_of, authors_of, weights_are_hidden
 from annotate.review.services import ready_queries, unsettle_point
+from annotate.review.views import read_review
 from annotate.voting.services import cast_vote
 from annotate.workspace.aspects import add_aspect, save_aspect
 from annotate.workspace.gold import assign_passage, discard_passage
-from corpus.models import Judgment, Query
+from corpus.models import Document, Judgment, Query
 from kit.errors import Refused
 from kit.models import Event
 from tests.annotate.reviewing import GOOD, KEYS, look_at_all
@@ -54,6 +55,21 @@ def stands(desk, place=1):
 
 
 # --- Who may, and when -----------------------------------------------------------------------
+
+
+def test_passages_of_a_review_follow_their_page(desk):
+    page = Document.objects.create(domain=desk.query.domain, doc_id="page", text="a" * 90)
+    later, first = (
+        make_passage(desk.benchmark, f"page/{start}", "biology", document=page, start=start, end=90)
+        for start in (50, 10)
+    )
+    for passage in (later, first):
+        assign_passage(query=desk.query, passage=passage, aspect=desk.aspects[0], actor=desk.author)
+    review = verbs.start_review(query=desk.query, reviewer=desk.reviewer)
+    board = read_review(review, None)
+    shown = [entry.row.passage for entry in board.passages if entry.row]
+    assert shown[:2] == [first, later]
+    assert set(shown[2:]) == set(desk.passages)  # of no page
 
 
 def test_only_another_reviewer_of_the_domain_may(desk):
