@@ -184,7 +184,8 @@ def test_an_installation_comes_back_from_one_database_to_the_other(
             for each in run_models()
             if hasattr(each, "asked") or hasattr(each, "budget_usd")
         }
-        # What follows from the code alone had other keys once, on PostgreSQL, behind other tests.
+        # The restore itself holds these against the backup; afterwards the code adds what a test
+        # before this one took away.
         assert changed - asking - CONSTANT_TABLES == {"evaluation_release"}
         [(_, [run])] = Reader(taken).pieces("debate_debaterun")
         assert b'"paused"' in run
